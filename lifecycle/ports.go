@@ -1,0 +1,231 @@
+package lifecycle
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// Digest is an image digest: "sha256:" and 64 lower-case hexadecimal digits.
+type Digest string
+
+// Builder builds images of one kind. Implementations are safe for concurrent
+// use.
+type Builder interface {
+	// Build builds the image and pushes it by digest to the request's
+	// repository. When it returns, nothing that it started is left: no
+	// process, no file but caches. The error of a build that failed because
+	// of its input is a *BuildError.
+	Build(ctx context.Context, r BuildRequest) (BuildResult, error)
+}
+
+// BuildRequest is one image to build.
+type BuildRequest struct {
+	// State holds the recipe, the platforms, the fingerprint and the pruned
+	// tree, which is all that the build may read.
+	State catalogue.State
+	// Full is the tree that Inputs was cut from. It is read only to explain a
+	// failure: which path was missing, and which pattern would declare it.
+	Full source.Tree
+	// Repository is where to push, such as "localhost:5000/dev/api".
+	Repository string
+	// Output receives what the build's tools print. The builder writes to it
+	// from one goroutine at a time.
+	Output io.Writer
+}
+
+// BuildResult is a built and pushed image.
+type BuildResult struct {
+	Digest    Digest   // of the image index
+	Platforms []string // sorted
+	Bases     []string // references by digest
+	Toolchain string   // what built it, such as "go1.26.8"
+	Size      int64    // bytes of its compressed layers, all platforms
+}
+
+// BuildError says why an image could not be built from its inputs.
+type BuildError struct {
+	Image string
+	// Reason is one line for a person.
+	Reason string
+	// Missing are paths that the build needs and the image does not declare,
+	// each with the pattern that would declare it.
+	Missing []MissingInput
+	// Output is the end of what the build's tools printed.
+	Output string
+	Err    error
+}
+
+// MissingInput is a path that a build needs and its image does not declare.
+type MissingInput struct {
+	Path    string `json:"path"`
+	Pattern string `json:"pattern"`
+}
+
+// Registry answers for images. Implementations are safe for concurrent use.
+type Registry interface {
+	// Lookup asks the registry for the image index of that digest. The error
+	// matches ErrImageNotFound if the repository does not have it.
+	Lookup(ctx context.Context, repository string, digest Digest) (RegistryImage, error)
+	// Find looks for an image of that fingerprint in a repository and trusts
+	// the annotation on the index alone, never the tag it was found by. The
+	// error matches ErrImageNotFound if there is none.
+	Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (RegistryImage, error)
+}
+
+// RegistryImage is an image index as the registry holds it.
+type RegistryImage struct {
+	Digest      Digest
+	Platforms   []string              // sorted
+	Fingerprint catalogue.Fingerprint // its annotation, empty if it has none
+}
+
+// Renderer turns a tree into objects. Implementations are safe for concurrent
+// use.
+type Renderer interface {
+	Render(ctx context.Context, r RenderRequest) (Rendering, error)
+	// ID names the renderer and its version, for the receipt.
+	ID() receipt.Renderer
+}
+
+// RenderRequest is what to render.
+type RenderRequest struct {
+	Tree    source.Tree
+	Overlay string // the overlay's folder in the tree, "gitops/overlays/dev"
+	// Images are what every use of a catalogue image is replaced by, by the
+	// image's name in the kustomizations.
+	Images []ImageRef
+	// Labels are set on every object, not on selectors or templates.
+	Labels map[string]string
+}
+
+// ImageRef is an image of the catalogue by digest.
+type ImageRef struct {
+	Name       string
+	Repository string // where the target pulls from
+	Digest     Digest
+}
+
+// Rendering is a rendered overlay.
+type Rendering struct {
+	// Objects stand in the order in which they are to be applied.
+	Objects []Object
+	// Reads are the paths in the tree that were read, sorted.
+	Reads []string
+	// Findings are what a person should know: an image of the catalogue that
+	// is never used, a workload's image that is left on a tag.
+	Findings []Finding
+}
+
+// Object is one rendered object.
+type Object struct {
+	Group, Version, Kind, Namespace, Name string
+	// JSON is the whole object, in RFC 8785 form.
+	JSON []byte
+}
+
+// Finding is something that is not as it should be.
+type Finding struct {
+	Subject string `json:"subject"` // what it is about: "image web", "Deployment shop/api"
+	Message string `json:"message"`
+}
+
+// Deliverer brings rendered objects to a target. Implementations are safe for
+// concurrent use.
+type Deliverer interface {
+	// Resolve fills in the resources of the objects, as the target names them,
+	// and their namespaces where a namespaced object has none. Objects whose
+	// kind the target does not know, and that no CRD among them declares, are
+	// an error.
+	Resolve(ctx context.Context, objects []Object) ([]receipt.Object, error)
+	// Deliver makes the target hold the objects. It never deletes.
+	Deliver(ctx context.Context, r DeliverRequest) (DeliverResult, error)
+	// Wait waits until the target's objects are healthy at their newest
+	// generation, or until they cannot become so, or ctx ends. In the latter
+	// cases it returns what it saw last with a *UnhealthyError.
+	Wait(ctx context.Context, r ObserveRequest) (Observation, error)
+	// Observe looks once.
+	Observe(ctx context.Context, r ObserveRequest) (Observation, error)
+}
+
+// DeliverRequest is what to deliver.
+type DeliverRequest struct {
+	Objects []Object
+	// Resolved are the same objects as Resolve returned them.
+	Resolved []receipt.Object
+	// Target is the target's name, the value of its label on every object.
+	Target string
+	// Guard is called right before every write; an error of it stops the
+	// delivery and is returned.
+	Guard func(context.Context) error
+	// DryRun asks the server what would happen, and changes nothing.
+	DryRun bool
+	// Force takes fields over that somebody else owns.
+	Force bool
+	// Progress is called after each object, from one goroutine at a time; may be nil.
+	Progress func(Change)
+}
+
+// ChangeType says what a delivery did to an object.
+type ChangeType string
+
+// The types of change.
+const (
+	ChangeCreated    ChangeType = "created"
+	ChangeConfigured ChangeType = "configured"
+	ChangeUnchanged  ChangeType = "unchanged"
+)
+
+// Change is what a delivery did to one object.
+type Change struct {
+	Type   ChangeType     `json:"type"`
+	Object receipt.Object `json:"object"`
+}
+
+// DeliverResult is a delivery that was accepted.
+type DeliverResult struct {
+	Changes []Change
+}
+
+// ObserveRequest is what to look at.
+type ObserveRequest struct {
+	Target  string
+	Objects []receipt.Object
+	// Seen is what the target held when the receipt was last live; objects
+	// that differ from it are drifted. Nil skips the comparison.
+	Seen []receipt.Seen
+	// Progress is called by Wait whenever what it waits for changes; may be nil.
+	Progress func(Observation)
+}
+
+// Observation is what a target held.
+type Observation struct {
+	// Seen are the objects that were there, in the order of the request.
+	Seen []receipt.Seen
+	// Unready are those that are missing or not healthy, with the reason.
+	Unready []ObjectStatus
+	// Drifted are those whose fields somebody else changed.
+	Drifted []ObjectStatus
+	// Orphans carry the target's label and are not among the request's
+	// objects. Only resources that the request names are searched.
+	Orphans []receipt.Object
+}
+
+// ObjectStatus is the state of one object.
+type ObjectStatus struct {
+	Object receipt.Object `json:"object"`
+	// Reason is one line: "0 of 2 replicas are available; pod api-x: 0/1 nodes are available: …".
+	Reason string `json:"reason"`
+	// Failed says that it will not become healthy by itself.
+	Failed bool `json:"failed,omitempty"`
+}
+
+// Healthy says whether every object was there and healthy.
+func (o Observation) Healthy() bool { return len(o.Unready) == 0 }
+
+// Clock tells the time; the zero Options use the machine's.
+type Clock interface{ Now() time.Time }

@@ -1,0 +1,152 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ID is a receipt's ID: "sha256:" and the 64 lower-case hexadecimal digits of
+// the SHA-256 of its canonical bytes.
+type ID string
+
+// Record is what was asked for. It has no clock and no actor, so delivering
+// the same thing again is the same record.
+type Record struct {
+	APIVersion string   `json:"apiVersion"` // APIVersion
+	Kind       string   `json:"kind"`       // Kind
+	Target     Target   `json:"target"`
+	Parent     ID       `json:"parent,omitempty"` // the receipt that was applied before it
+	Commit     string   `json:"commit"`           // Git object ID
+	Tree       string   `json:"tree"`             // Git object ID
+	Catalogue  string   `json:"catalogue"`        // "sha256:…" of pharos.yaml's bytes at the commit
+	Renderer   Renderer `json:"renderer"`
+	Images     []Image  `json:"images,omitempty"`  // in the catalogue's order
+	Reads      []string `json:"reads,omitempty"`   // paths the render read, sorted
+	Objects    []Object `json:"objects,omitempty"` // sorted by group, kind, namespace, name
+}
+
+// Target is where a record is delivered to.
+type Target struct {
+	Name       string `json:"name"`
+	ClusterUID string `json:"clusterUID"` // UID of the namespace kube-system
+}
+
+// Renderer is what turned the tree into objects.
+type Renderer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Image is one image of a record.
+type Image struct {
+	Name        string   `json:"name"`
+	Fingerprint string   `json:"fingerprint"` // "sha256:…"
+	Preimage    []Field  `json:"preimage,omitempty"`
+	Repository  string   `json:"repository"` // where the target pulls from, without tag or digest
+	Digest      string   `json:"digest"`     // "sha256:…" of the image index
+	Platforms   []string `json:"platforms"`
+	Bases       []string `json:"bases,omitempty"`
+	Toolchain   string   `json:"toolchain,omitempty"` // what really built it, "go1.26.8"
+}
+
+// Field is one line of a fingerprint's preimage.
+type Field struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Object is one object of a record and the hash of what was applied.
+type Object struct {
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Resource  string `json:"resource"` // the plural, "deployments"
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Hash      string `json:"hash"` // "sha256:…" of the object's RFC 8785 JSON
+}
+
+// OutcomeType says what was seen.
+type OutcomeType string
+
+// The types of outcome.
+const (
+	OutcomeAttempt    OutcomeType = "attempt"    // a delivery began
+	OutcomeLive       OutcomeType = "live"       // the target was healthy at exactly this receipt
+	OutcomeFailed     OutcomeType = "failed"     // a delivery ended otherwise: see Reason
+	OutcomeSuperseded OutcomeType = "superseded" // another receipt was applied
+)
+
+// Outcome is something seen of a receipt, appended beside it.
+type Outcome struct {
+	Type      OutcomeType `json:"type"`
+	Time      time.Time   `json:"time"`              // UTC
+	Operation string      `json:"operation"`         // ID of the operation that saw it
+	Actor     string      `json:"actor,omitempty"`   // user@host, for people
+	Reason    string      `json:"reason,omitempty"`  // for failed: why
+	Objects   []Seen      `json:"objects,omitempty"` // for live: what the target held
+}
+
+// Seen is an object as the target held it.
+type Seen struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	Owned     string `json:"owned"` // "sha256:…" over the fields that the deliverer owns, with their live values
+}
+
+// Pointers are the two names that move: what the target was last told, and
+// what was last seen healthy. Zero IDs mean none.
+type Pointers struct {
+	Applied ID `json:"applied,omitempty"`
+	Live    ID `json:"live,omitempty"`
+	// Version is the store's own token for compare-and-swap; opaque.
+	Version string `json:"-"`
+}
+
+// Summary is one line of a store's list.
+type Summary struct {
+	ID      ID
+	Parent  ID
+	Commit  string
+	Created time.Time // when the store first held it; zero if the store cannot say
+	Last    *Outcome  // the latest outcome, nil if none
+}
+
+// Store keeps the receipts of one target. Implementations are safe for
+// concurrent use, also by several processes.
+type Store interface {
+	// Put stores the record and returns its ID. Putting what is already there
+	// changes nothing and is no error.
+	Put(ctx context.Context, r Record) (ID, error)
+	// Get returns a record after checking that its content has that ID: else
+	// ErrCorrupt. ErrNotFound if there is none.
+	Get(ctx context.Context, id ID) (Record, error)
+	// List returns all receipts, newest first.
+	List(ctx context.Context) ([]Summary, error)
+	// AddOutcome appends an outcome to a receipt. ErrNotFound if there is no
+	// such receipt.
+	AddOutcome(ctx context.Context, id ID, o Outcome) error
+	// Outcomes returns a receipt's outcomes in the order they were added.
+	Outcomes(ctx context.Context, id ID) ([]Outcome, error)
+	// Pointers returns the current pointers, zero if none were ever set.
+	Pointers(ctx context.Context) (Pointers, error)
+	// SetPointers replaces the pointers if they are still what Pointers
+	// returned as old, and returns them with their new Version: else
+	// ErrConflict and nothing changes.
+	SetPointers(ctx context.Context, old, new Pointers) (Pointers, error)
+}
+
+var (
+	// ErrNotFound is returned when there is no receipt of that ID.
+	ErrNotFound = errors.New("receipt not found")
+	// ErrConflict is returned when somebody else moved the pointers first.
+	ErrConflict = errors.New("pointers were moved by somebody else")
+	// ErrCorrupt is returned when stored bytes are not the receipt of that ID.
+	ErrCorrupt = errors.New("receipt does not match its ID")
+	// ErrInvalid is returned for a record that misses a required field.
+	ErrInvalid = errors.New("invalid receipt")
+)
