@@ -1,0 +1,68 @@
+package render
+
+import (
+	"regexp"
+	"strconv"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// fieldStep is one step of a field such as "patches[2].path".
+var fieldStep = regexp.MustCompile(`^\.?([A-Za-z0-9]+)|^\[(\d+)\]`)
+
+// fieldLine finds the line of a field in a YAML document: that of the deepest
+// part of it that is there, 0 if there is none. It is called for messages
+// only, so parsing again is no loss.
+func fieldLine(content []byte, field string) int {
+	var doc yaml.Node
+	if field == "" || yaml.Unmarshal(content, &doc) != nil || len(doc.Content) == 0 {
+		return 0
+	}
+	at, line := doc.Content[0], 0
+	for {
+		step := fieldStep.FindStringSubmatch(field)
+		if step == nil {
+			return line
+		}
+		field = field[len(step[0]):]
+		var next *yaml.Node
+		switch {
+		case step[1] != "" && at.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(at.Content); i += 2 {
+				if at.Content[i].Value == step[1] {
+					next, line = at.Content[i+1], at.Content[i].Line
+				}
+			}
+		case step[2] != "" && at.Kind == yaml.SequenceNode:
+			if i, err := strconv.Atoi(step[2]); err == nil && i < len(at.Content) {
+				next = at.Content[i]
+				line = next.Line
+			}
+		}
+		if next == nil {
+			return line
+		}
+		at = next
+	}
+}
+
+// keyLine finds the first line on which a key of that name stands.
+func keyLine(content []byte, key string) int {
+	var doc yaml.Node
+	if yaml.Unmarshal(content, &doc) != nil {
+		return 0
+	}
+	return findKey(&doc, key)
+}
+
+func findKey(n *yaml.Node, key string) int {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Value == key {
+			return c.Line
+		}
+		if line := findKey(c, key); line > 0 {
+			return line
+		}
+	}
+	return 0
+}

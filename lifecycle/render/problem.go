@@ -1,0 +1,108 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+var (
+	// ErrRemote is returned for an entry that names something outside of the
+	// commit: a URL, a Git repository. Nothing of it was fetched.
+	ErrRemote = errors.New("it is not in the commit: remote bases are not fetched")
+	// ErrOutside is returned for a path or a symbolic link that leaves the tree.
+	ErrOutside = errors.New("it leads out of the commit's tree")
+	// ErrHelm is returned for a kustomization that inflates a helm chart.
+	ErrHelm = errors.New("helm charts are not rendered")
+	// ErrPlugin is returned for a generator, transformer or validator that is
+	// not built into kustomize.
+	ErrPlugin = errors.New("only the generators and transformers that are built into kustomize are run")
+	// ErrTooLarge is returned for a file, an overlay or a YAML document that
+	// exceeds what is read.
+	ErrTooLarge = errors.New("too large")
+	// ErrCycle is returned for kustomizations, symbolic links, YAML aliases or
+	// schemas that lead back to themselves.
+	ErrCycle = errors.New("cycle")
+	// ErrDuplicate is returned for two objects of the same group, kind,
+	// namespace and name.
+	ErrDuplicate = errors.New("declared twice")
+	// ErrUnnamed is returned for an object without a name, such as one with
+	// generateName.
+	ErrUnnamed = errors.New("objects need a name of their own")
+)
+
+// advice is what to do about an error, by its sentinel.
+var advice = []struct {
+	is   error
+	text string
+}{
+	{ErrRemote, "Copy what it names into the repository, at a version that you chose, and name that path."},
+	{ErrOutside, "Name a path inside the repository."},
+	{ErrHelm, "Render the chart into the repository (helm template) and list the files it wrote under resources."},
+	{ErrPlugin, "Commit what the plugin generates, or use patches, replacements or components."},
+	{ErrCycle, "Take out the entry that leads back."},
+	{ErrTooLarge, "Split it, or keep it out of the overlay."},
+	{ErrUnnamed, "Give the object metadata.name: what is applied again and again needs a name that stays."},
+	{ErrDuplicate, "Keep one of the two."},
+	{source.ErrNotFound, "Commit the file, or correct the entry: only what is in the commit is rendered."},
+}
+
+func adviceFor(err error) string {
+	for _, a := range advice {
+		if errors.Is(err, a.is) {
+			return a.text
+		}
+	}
+	return ""
+}
+
+// Problem is one thing in the commit that keeps an overlay from being
+// rendered. Several of them are joined with errors.Join.
+type Problem struct {
+	File  string // its path in the tree
+	Line  int    // 1 is the first; 0 if it is not known
+	Field string // "resources[2]"; empty if it is about the file as a whole
+	Entry string // the field's value, if it is a short one; addresses without credentials
+	Err   error  // why
+}
+
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	if p.Field != "" {
+		b.WriteString(": " + p.Field)
+	}
+	if p.Entry != "" {
+		fmt.Fprintf(&b, ": %q", p.Entry)
+	}
+	fmt.Fprintf(&b, ": %v", p.Err)
+	return b.String()
+}
+
+// Unwrap returns why.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// maxEntry keeps an inline patch that is mistaken for a path from filling the
+// screen.
+const maxEntry = 200
+
+var userInfo = regexp.MustCompile(`//[^/@\s]*@`)
+
+// shown is an entry as messages show it: short, and without what could be a
+// credential in an address, which are the user and the query.
+func shown(entry string) string {
+	if remote(entry) {
+		entry, _, _ = strings.Cut(entry, "?")
+		entry = userInfo.ReplaceAllString(entry, "//")
+	}
+	if len(entry) > maxEntry {
+		entry = strings.ToValidUTF8(entry[:maxEntry], "") + "…"
+	}
+	return entry
+}
