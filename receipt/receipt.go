@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// The apiVersion and kind of every record.
+const (
+	APIVersion = "pharos.dev/v1alpha1"
+	Kind       = "Receipt"
+)
+
 // ID is a receipt's ID: "sha256:" and the 64 lower-case hexadecimal digits of
 // the SHA-256 of its canonical bytes.
 type ID string
@@ -81,7 +87,7 @@ const (
 // Outcome is something seen of a receipt, appended beside it.
 type Outcome struct {
 	Type      OutcomeType `json:"type"`
-	Time      time.Time   `json:"time"`              // UTC
+	Time      time.Time   `json:"time"`              // when it was seen; stored in UTC
 	Operation string      `json:"operation"`         // ID of the operation that saw it
 	Actor     string      `json:"actor,omitempty"`   // user@host, for people
 	Reason    string      `json:"reason,omitempty"`  // for failed: why
@@ -113,30 +119,46 @@ type Summary struct {
 	Parent  ID
 	Commit  string
 	Created time.Time // when the store first held it; zero if the store cannot say
-	Last    *Outcome  // the latest outcome, nil if none
+	// Last is the latest outcome without its Objects, nil if there is none. A
+	// store may cut a Reason of more than 4,096 bytes; Outcomes returns all of
+	// it.
+	Last *Outcome
 }
 
 // Store keeps the receipts of one target. Implementations are safe for
-// concurrent use, also by several processes.
+// concurrent use, also by several processes. Package receipttest holds the
+// suite that every implementation has to pass.
+//
+// Every call either has its whole effect or none, also when its process is
+// killed in the middle. When a call failed without telling which, because the
+// connection broke for example, repeating it is safe: Put and AddOutcome
+// change nothing the second time, and SetPointers returns ErrConflict if the
+// first one went through after all.
 type Store interface {
 	// Put stores the record and returns its ID. Putting what is already there
-	// changes nothing and is no error.
+	// changes nothing and is no error. ErrInvalid if the record is not valid or
+	// belongs to another target, ErrTooLarge if the store cannot hold it.
 	Put(ctx context.Context, r Record) (ID, error)
 	// Get returns a record after checking that its content has that ID: else
 	// ErrCorrupt. ErrNotFound if there is none.
 	Get(ctx context.Context, id ID) (Record, error)
-	// List returns all receipts, newest first.
+	// List returns all receipts, newest first. What it says comes from the
+	// store's index: only Get checks a record against its ID.
 	List(ctx context.Context) ([]Summary, error)
-	// AddOutcome appends an outcome to a receipt. ErrNotFound if there is no
-	// such receipt.
+	// AddOutcome appends an outcome to a receipt. Adding what is already
+	// there, equal in every field, changes nothing. ErrNotFound if there is no
+	// such receipt, ErrInvalid if the outcome is not valid, ErrTooLarge if the
+	// store cannot hold it.
 	AddOutcome(ctx context.Context, id ID, o Outcome) error
-	// Outcomes returns a receipt's outcomes in the order they were added.
+	// Outcomes returns a receipt's outcomes in the order they were added: none
+	// if there is no such receipt.
 	Outcomes(ctx context.Context, id ID) ([]Outcome, error)
 	// Pointers returns the current pointers, zero if none were ever set.
 	Pointers(ctx context.Context) (Pointers, error)
 	// SetPointers replaces the pointers if they are still what Pointers
-	// returned as old, and returns them with their new Version: else
-	// ErrConflict and nothing changes.
+	// returned as old, which is judged by old.Version alone, and returns them
+	// with their new Version: else ErrConflict and nothing changes. ErrInvalid
+	// if one of the new IDs is not an ID.
 	SetPointers(ctx context.Context, old, new Pointers) (Pointers, error)
 }
 
@@ -147,6 +169,10 @@ var (
 	ErrConflict = errors.New("pointers were moved by somebody else")
 	// ErrCorrupt is returned when stored bytes are not the receipt of that ID.
 	ErrCorrupt = errors.New("receipt does not match its ID")
-	// ErrInvalid is returned for a record that misses a required field.
+	// ErrInvalid is returned for a record, outcome or ID that breaks a rule of
+	// the format. Where several rules are broken it is an *InvalidError.
 	ErrInvalid = errors.New("invalid receipt")
+	// ErrTooLarge is returned for a record or outcome that is larger than
+	// MaxSize, or than the store can hold.
+	ErrTooLarge = errors.New("receipt is too large")
 )
