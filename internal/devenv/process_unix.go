@@ -1,0 +1,14 @@
+//go:build unix
+
+package devenv
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownProcessGroup keeps a Ctrl-C in the terminal from the cluster, so that the program that uses it can still clean up
+// on it. The cluster ends when that program does.
+func ownProcessGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
