@@ -9,6 +9,40 @@ const (
 	// Fingerprint is the annotation on an image index: the fingerprint that it
 	// was built from.
 	Fingerprint = "pharos.dev/fingerprint"
+	// ReceiptsOf is the label on every object of a store of receipts; its value
+	// is the target's name. It is not Target, since the store is not delivered.
+	ReceiptsOf = "pharos.dev/receipts-of"
+	// ReceiptPart is the label that says what such an object holds: "record",
+	// "outcome" or "pointers".
+	ReceiptPart = "pharos.dev/receipt-part"
+	// Receipt is the label on a record and its outcomes: the first 40
+	// hexadecimal digits of the receipt's ID, as many as a label can surely hold.
+	Receipt = "pharos.dev/receipt"
+	// Commit is the annotation on a record: the commit that it delivers.
+	Commit = "pharos.dev/commit"
+	// Parent is the annotation on a record: the ID of its parent.
+	Parent = "pharos.dev/parent"
+	// Outcome is the annotation on an outcome: its JSON without the objects.
+	Outcome = "pharos.dev/outcome"
+	// WriteID is the annotation by which a writer recognises its own write.
+	WriteID = "pharos.dev/write-id"
+	// ManagedBy is the label that says which tool an object belongs to; its
+	// value is Manager.
+	ManagedBy = "app.kubernetes.io/managed-by"
+
+	// LeaseMode, LeaseUser, LeasePurpose and LeaseCovers are the annotations on
+	// a target's lease for what the Lease itself has no field for. Covers is a
+	// JSON array of names.
+	LeaseMode    = "pharos.dev/lease-mode"
+	LeaseUser    = "pharos.dev/lease-user"
+	LeasePurpose = "pharos.dev/lease-purpose"
+	LeaseCovers  = "pharos.dev/lease-covers"
+	// LeaseExpires is the annotation on a lease that says when it ends, for
+	// people: what counts is its renewTime and duration.
+	LeaseExpires = "pharos.dev/lease-expires"
+	// LeaseTarget is the label on a lease; its value is the target's name.
+	LeaseTarget = "pharos.dev/lease-of"
+
 	// Manager is Pharos's field manager.
 	Manager = "pharos"
 )

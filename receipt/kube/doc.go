@@ -1,0 +1,55 @@
+// Package kube keeps the receipts of a target on the target itself, in
+// ConfigMaps of one namespace.
+//
+// # Layout
+//
+//	pharos-TARGET                    the pointers: data applied and live
+//	pharos-TARGET.HEX                a record, immutable
+//	pharos-TARGET.HEX20.HASH         an outcome, immutable
+//
+// HEX are the digits of the receipt's ID, HEX20 its first 20, and HASH the
+// first 32 of the SHA-256 of the ID and the outcome's canonical bytes, with a
+// line feed between them. A target's name is a DNS label and has no dot, so that
+// the names of several targets in one namespace never clash.
+//
+// Record and outcome stand as record.json and outcome.json in data, or where
+// they have more than 128 KiB, compressed as record.json.gz and
+// outcome.json.gz in binaryData. A ConfigMap holds 1 MiB: what has more when
+// it is compressed is refused with receipt.ErrTooLarge. A record of some 10,000
+// objects fits.
+//
+// Labels say whose receipts they are (pharos.dev/receipts-of), which part
+// (pharos.dev/receipt-part: record, outcome or pointers) and of which receipt
+// (pharos.dev/receipt: the first 40 digits). Annotations hold what a list
+// shows, so that listing reads no record. An outcome is owned by its record:
+// deleting a record removes its outcomes.
+//
+// # API calls
+//
+// Each method makes one call: Put creates the record and looks at what is
+// there only if the name is taken; Get and Pointers read one object; Outcomes
+// and List make one list request by labels, List for metadata only;
+// SetPointers creates or patches one object, with the resourceVersion that was
+// read before as its precondition. AddOutcome makes two: it looks for the
+// record first.
+//
+// What the server could not do for now (429, 5xx, a broken connection) is tried
+// again five times within about a second and a half. Repeating is safe:
+// records and outcomes are named by their content, and a write of the pointers
+// carries an ID of its own by which it is recognised afterwards.
+//
+// # Rights
+//
+//	apiVersion: rbac.authorization.k8s.io/v1
+//	kind: Role
+//	rules:
+//	- apiGroups: [""]
+//	  resources: [configmaps]
+//	  verbs: [get, list, create, patch]
+//
+// # Guarantees
+//
+// A receipt either is there in full or not at all, whenever a writer is killed.
+// Get checks the content against the ID. Outcomes come in the order of their
+// creation as the server recorded it.
+package kube
