@@ -245,7 +245,7 @@ func (f *kfile) sources(field string, kv types.KvPairSources) {
 			f.problem(field, s, errors.New(`must be PATH or KEY=PATH, with at most one "="`))
 			continue
 		}
-		if _, after, ok := strings.Cut(s, "="); ok {
+		if _, after, ok := strings.Cut(s, "="); ok && !remote(s) {
 			s = after
 		}
 		f.file(field, s)

@@ -48,33 +48,40 @@ func (s *scanner) explain(err error) error {
 	return errors.New(msg)
 }
 
-// manifestProblem says what is wrong with a file of objects, and where.
+// manifestProblem says what is wrong with a file of objects, and where. It
+// splits the file as kustomize does, whose lines count from the last split.
 func manifestProblem(m manifest, err error) *Problem {
-	p := &Problem{File: m.path}
-	dec := yaml.NewDecoder(strings.NewReader(string(m.content)))
-	for {
+	p := &Problem{File: m.path, Err: err}
+	text := strings.ReplaceAll(string(m.content), "\r\n", "\n")
+	begin := 0
+	for _, at := range append(separator.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		above := strings.Count(text[:begin], "\n")
 		var doc yaml.Node
-		if err := dec.Decode(&doc); err != nil {
-			break
+		if err := yaml.Unmarshal([]byte(text[begin:at[0]]), &doc); err != nil {
+			line, err := lineOf(err)
+			p.Err = err
+			if line > 0 {
+				p.Line = above + line
+			}
+			return p
 		}
 		var o struct {
-			Kind     string `yaml:"kind"`
+			Kind     string
 			Metadata struct {
-				Name         string `yaml:"name"`
+				Name         string
 				GenerateName string `yaml:"generateName"`
-			} `yaml:"metadata"`
+			}
 		}
-		if doc.Decode(&o) != nil || o.Kind == "" || strings.HasSuffix(o.Kind, "List") || o.Metadata.Name != "" {
-			continue
+		if doc.Decode(&o) == nil && o.Kind != "" && o.Metadata.Name == "" && !strings.HasSuffix(o.Kind, "List") {
+			p.Line, p.Field = above+doc.Content[0].Line, "metadata.name"
+			p.Err = fmt.Errorf("a %s without a name: %w", o.Kind, ErrUnnamed)
+			if o.Metadata.GenerateName != "" {
+				p.Field, p.Entry = "metadata.generateName", o.Metadata.GenerateName
+			}
+			return p
 		}
-		p.Line, p.Field, p.Entry = doc.Line, "metadata.name", ""
-		p.Err = fmt.Errorf("a %s without a name: %w", o.Kind, ErrUnnamed)
-		if o.Metadata.GenerateName != "" {
-			p.Field, p.Entry = "metadata.generateName", o.Metadata.GenerateName
-		}
-		return p
+		begin = at[1]
 	}
-	p.Line, p.Err = lineOf(err)
 	return p
 }
 
