@@ -29,6 +29,7 @@ func (f *kfile) problem(field, entry string, err error) {
 var (
 	yamlLine     = regexp.MustCompile(`yaml: line (\d+): `)
 	unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
+	wrongType    = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.([\w.]+) of type`)
 )
 
 // malformed reports a kustomization that cannot be parsed, at the line that
@@ -39,6 +40,11 @@ func (f *kfile) malformed(err error) {
 	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
 		p.Line, p.Field = keyLine(f.content, m[1]), m[1]
 		p.Err = errors.New("kustomize knows no such field here")
+	}
+	if m := wrongType.FindStringSubmatch(err.Error()); m != nil {
+		p.Field = m[2]
+		p.Line = keyLine(f.content, m[2][strings.LastIndex(m[2], ".")+1:])
+		p.Err = fmt.Errorf("kustomize wants something else here than a %s", m[1])
 	}
 	f.problems = append(f.problems, p)
 }

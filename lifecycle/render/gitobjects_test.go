@@ -121,7 +121,7 @@ func objectID(kind string, content []byte) source.ID {
 }
 
 // checkout writes the files to a folder, as Git would.
-func checkout(t *testing.T, files map[string]string) string {
+func checkout(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for p, content := range files {

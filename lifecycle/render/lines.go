@@ -46,23 +46,26 @@ func fieldLine(content []byte, field string) int {
 	}
 }
 
-// keyLine finds the first line on which a key of that name stands.
+// keyLine finds the line of a key that stands once in a document, 0 if it
+// stands in several places.
 func keyLine(content []byte, key string) int {
 	var doc yaml.Node
 	if yaml.Unmarshal(content, &doc) != nil {
 		return 0
 	}
-	return findKey(&doc, key)
-}
-
-func findKey(n *yaml.Node, key string) int {
-	for i, c := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Value == key {
-			return c.Line
-		}
-		if line := findKey(c, key); line > 0 {
-			return line
-		}
+	if lines := keyLines(&doc, key); len(lines) == 1 {
+		return lines[0]
 	}
 	return 0
+}
+
+func keyLines(n *yaml.Node, key string) []int {
+	var lines []int
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Value == key {
+			lines = append(lines, c.Line)
+		}
+		lines = append(lines, keyLines(c, key)...)
+	}
+	return lines
 }

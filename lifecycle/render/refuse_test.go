@@ -27,6 +27,7 @@ func TestRefused(t *testing.T) {
 		"empty":              {map[string]string{k: "# nothing\n"}, nil, []string{at, "empty"}},
 		"not YAML":           {map[string]string{k: "resources:\n- a\n b: c\n"}, nil, []string{at + ":3: mapping values"}},
 		"unknown field":      {map[string]string{k: "namePrefix: x\nresource: [a.yaml]\n"}, nil, []string{at + ":2: resource: "}},
+		"wrong type":         {map[string]string{k: "images:\n- name: a\n  newTag: y\n"}, nil, []string{at + ":3: images.newTag: ", "bool"}},
 		"wrong kind":         {map[string]string{k: "kind: Deployment\nresources: [a.yaml]", "a.yaml": object}, nil, []string{"kind should be"}},
 		"a missing file":     {map[string]string{k: "resources:\n- a.yaml\n- b.yaml\n", "a.yaml": object}, source.ErrNotFound, []string{at + ":3: resources[1]: \"b.yaml\"", "not found"}},
 		"all that is missing": {
@@ -146,7 +147,7 @@ func TestMultiplyingBases(t *testing.T) {
 // in a chain, which is.
 func TestManyBases(t *testing.T) {
 	t.Parallel()
-	const n = 2000
+	const n = 1000
 	wide := map[string]string{"kustomization.yaml": "resources:\n"}
 	deep := map[string]string{"kustomization.yaml": "resources: [../b0]"}
 	for i := range n {

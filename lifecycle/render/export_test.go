@@ -1,0 +1,7 @@
+package render
+
+// For the tests.
+const (
+	Module   = kustomizeModule
+	Fallback = kustomizeVersion
+)
