@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,8 +19,9 @@ const (
 
 // State is a lease as it stands on the target.
 type State struct {
-	// Held says whether somebody holds the lease at the API server's time of
-	// the answer it was read from, the grace included.
+	// Held says whether somebody holds the lease at Now: somebody acquired it,
+	// and its end and the grace after it have not passed. Nobody else can
+	// acquire it until then.
 	Held bool
 	Mode Mode
 	// Holder is a random session ID; User is user@host, for people.
@@ -27,10 +29,22 @@ type State struct {
 	Purpose      string
 	// Covers are the names of what the lease covers; empty means all of the
 	// target.
-	Covers                     []string
+	Covers []string
+	// Acquired, Renewed and Expires are times of the API server's clock.
+	// Expires is zero if the lease does not end by itself.
 	Acquired, Renewed, Expires time.Time
 	// Token is the fencing token: it grows with every acquisition.
 	Token int64
+	// Now is the API server's time when the lease was read, in whole seconds.
+	Now time.Time
+}
+
+// who names the holder for people.
+func (s State) who() string {
+	if s.User != "" {
+		return s.User
+	}
+	return s.Holder
 }
 
 // HeldError is returned by Acquire when somebody else holds the lease.
@@ -41,26 +55,75 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	who := e.State.User
-	if who == "" {
-		who = e.State.Holder
+	var b strings.Builder
+	fmt.Fprintf(&b, "the lease of target %q is held by %s", e.Target, e.State.who())
+	if e.State.Mode != "" {
+		fmt.Fprintf(&b, " in mode %s", e.State.Mode)
 	}
-	msg := fmt.Sprintf("the lease of target %q is held by %s in mode %s until %s (%s left)",
-		e.Target, who, e.State.Mode, e.State.Expires.UTC().Format(time.RFC3339), e.State.Expires.Sub(e.Now).Round(time.Second))
+	switch {
+	case e.State.Expires.IsZero():
+		b.WriteString(" until it is released")
+	case e.State.Expires.After(e.Now):
+		fmt.Fprintf(&b, " until %s (%s left)", e.State.Expires.UTC().Format(time.RFC3339), e.State.Expires.Sub(e.Now).Round(time.Second))
+	default:
+		fmt.Fprintf(&b, " and ran out at %s: it can be acquired in a few seconds", e.State.Expires.UTC().Format(time.RFC3339))
+	}
 	if e.State.Purpose != "" {
-		msg += ": " + e.State.Purpose
+		b.WriteString(": " + e.State.Purpose)
 	}
-	return msg
+	return b.String()
 }
 
 // Is reports that a HeldError is an ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// LostError is returned by a holder's methods when the lease is not its own any
+// more. It stays lost: to go on, acquire it again.
+type LostError struct {
+	Target string
+	Reason string // "it ran out", "ann@laptop acquired it"
+	State  State  // as last read
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the lease of target %q is lost: %s", e.Target, e.Reason)
+}
+
+// Is reports that a LostError is an ErrLost.
+func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+// Error says what was attempted on a target's lease, and why it failed. The
+// causes that callers decide by are ErrNoNamespace, ErrInvalid and the API
+// server's own errors (k8s.io/apimachinery/pkg/api/errors).
+type Error struct {
+	Op     string // "acquire lease"
+	Object string // "Lease pharos/pharos-devbox"
+	Err    error
+	Advice string // what to do, one line; may be empty
+}
+
+func (e *Error) Error() string {
+	msg := fmt.Sprintf("%s: %s: %v", e.Op, e.Object, e.Err)
+	if e.Advice != "" {
+		msg += "\n" + e.Advice
+	}
+	return msg
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 var (
 	// ErrHeld is returned by Acquire when somebody else holds the lease; it is
 	// a *HeldError.
 	ErrHeld = errors.New("the lease is held")
 	// ErrLost is returned by a holder's methods when the lease is not its own
-	// any more: it ran out, was broken, or was acquired by somebody else.
+	// any more: it ran out, was released, or was acquired by somebody else. It
+	// is a *LostError.
 	ErrLost = errors.New("the lease is lost")
+	// ErrNoNamespace is returned by Acquire when the namespace of the lease
+	// does not exist.
+	ErrNoNamespace = errors.New("the namespace does not exist")
+	// ErrInvalid is returned for a Config or Request that breaks a rule.
+	ErrInvalid = errors.New("invalid")
 )

@@ -68,3 +68,6 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 	return err
 }
+
+// NotFound reports whether the server answered that the object does not exist.
+func NotFound(err error) bool { return apierrors.IsNotFound(err) }

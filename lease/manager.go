@@ -1,0 +1,276 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+)
+
+// Manager acquires and inspects the lease of one target. It is safe for
+// concurrent use.
+type Manager struct {
+	config Config
+	client *client
+}
+
+// New returns the manager of a target's lease. It makes no call. The error,
+// which is an ErrInvalid, lists everything in the configuration that breaks a
+// rule.
+func New(c Config) (*Manager, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	cl, err := newClient(c)
+	if err != nil {
+		return nil, fmt.Errorf("lease: %w Config.REST: %w", ErrInvalid, err)
+	}
+	return &Manager{config: c, client: cl}, nil
+}
+
+// Request says what a lease is acquired for.
+type Request struct {
+	// Mode is required.
+	Mode Mode
+	// User is user@host, for people: it says who, and decides nothing. At most
+	// 256 bytes in one line.
+	User string
+	// Purpose is for people, at most 256 bytes in one line.
+	Purpose string
+	// Covers are the names of what the lease covers. Empty means all of the
+	// target.
+	Covers []string
+	// For is how far ahead the lease ends, in whole seconds. The default is the
+	// Duration of the mode's Timing, and for maintain that it does not end by
+	// itself. It is at most the Timing's Max.
+	For time.Duration
+	// Wait is how long to wait while somebody else holds the lease. The default
+	// is not to wait.
+	Wait time.Duration
+}
+
+// check reports every rule that the request breaks.
+func (r Request) check(c Config) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch r.Mode {
+	case ModeDeliver, ModeBorrow, ModeMaintain:
+	default:
+		bad("Mode %q is none of %s, %s and %s", r.Mode, ModeDeliver, ModeBorrow, ModeMaintain)
+	}
+	for _, f := range []struct{ field, value string }{{"User", r.User}, {"Purpose", r.Purpose}} {
+		if len(f.value) > 256 || !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, unicode.IsControl) {
+			bad("%s is not one line of UTF-8 of at most 256 bytes", f.field)
+		}
+	}
+	size := 0
+	for _, name := range r.Covers {
+		size += len(name)
+		if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+			bad("Covers holds %q, which is not a name", name)
+		}
+	}
+	if size > 64<<10 {
+		bad("Covers has %d bytes, want at most 64 KiB", size)
+	}
+	t := c.timing(r.Mode)
+	switch {
+	case r.For < 0 || r.For%time.Second != 0 || r.For > maxDuration:
+		bad("For is %s, want whole seconds, at most %s", r.For, maxDuration)
+	case t.Max != 0 && r.For > t.Max:
+		bad("For is %s, want at most %s in mode %s", r.For, t.Max, r.Mode)
+	case r.For != 0 && r.For < c.Margin+2*time.Second:
+		bad("For is %s, want at least %s: the holder stops %s before", r.For, c.Margin+2*time.Second, c.Margin)
+	}
+	if r.Wait < 0 {
+		bad("Wait is %s, want 0 or more", r.Wait)
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%w Request: %w", ErrInvalid, errors.Join(errs...))
+	}
+	return nil
+}
+
+// Inspect reads the lease: the zero State, but for Now, if it was never
+// acquired. One API call.
+func (m *Manager) Inspect(ctx context.Context) (State, error) {
+	r, err := m.read(ctx)
+	if err != nil {
+		return State{}, m.fail("inspect lease", err)
+	}
+	return m.state(r), nil
+}
+
+func (m *Manager) state(r reading) State { return stateOf(r.lease, r.date, m.config.Grace) }
+
+// Acquire acquires the lease as a new holder with a new token. Errors: ErrHeld
+// while somebody else holds it, also when that is the same user; ErrInvalid;
+// ErrNoNamespace; ctx's, with ErrHeld if it ended while waiting. When it
+// returns an error it has not acquired the lease, or given it back, unless the
+// API server could not be reached for that: then it ends by itself. Two API
+// calls.
+func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
+	const op = "acquire lease"
+	if err := req.check(m.config); err != nil {
+		return nil, m.fail(op, err)
+	}
+	holder := rand.Text()
+	h, unclear, err := m.acquire(ctx, req, holder)
+	if err == nil {
+		return h, nil
+	}
+	if unclear {
+		// A write of ours may have gone through although its answer was lost.
+		// ctx may be over; this must not be.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.RequestTimeout)
+		defer cancel()
+		if cerr := m.release(ctx, holder, 0, nil); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("and it could not be given back: %w", cerr))
+		}
+	}
+	var held *HeldError
+	if errors.As(err, &held) {
+		return nil, err
+	}
+	return nil, m.fail(op, err)
+}
+
+// acquire reads, decides and writes until it is clear who holds the lease. It
+// reports whether a write of its own may have gone through unnoticed.
+func (m *Manager) acquire(ctx context.Context, req Request, holder string) (_ *Held, unclear bool, _ error) {
+	began := m.config.Clock.Now()
+	var t tries
+	for {
+		r, err := m.client.get(ctx)
+		if err != nil {
+			if err := m.again(ctx, &t, err); err != nil {
+				return nil, unclear, err
+			}
+			continue
+		}
+		s := m.state(r)
+		if s.Holder == holder {
+			return m.newHeld(r), unclear, nil
+		}
+		if s.Held {
+			held := &HeldError{Target: m.config.Target, State: s, Now: s.Now}
+			left := req.Wait - m.config.Clock.Now().Sub(began)
+			if left <= 0 {
+				return nil, unclear, held
+			}
+			if err := m.sleep(ctx, min(left, m.config.RetryPeriod)); err != nil {
+				return nil, unclear, errors.Join(err, held)
+			}
+			t = tries{} // a long wait may see some trouble
+			continue
+		}
+		next := r.lease
+		if next == nil {
+			next = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+				Name:      m.client.name,
+				Namespace: m.client.namespace,
+				Labels:    map[string]string{keys.ManagedBy: keys.Manager, keys.LeaseTarget: m.config.Target},
+			}}
+		}
+		w, err := m.client.put(ctx, acquired(next, holder, req, r.date, m.end(req, r.date)))
+		if err == nil {
+			return m.newHeld(w), unclear, nil
+		}
+		unclear = unclear || !kubeclient.Refused(err)
+		if err := m.again(ctx, &t, err); err != nil {
+			return nil, unclear, err
+		}
+	}
+}
+
+// end is when a lease that is acquired at now ends, zero if it does not.
+func (m *Manager) end(r Request, now time.Time) time.Time {
+	d := r.For
+	if d == 0 {
+		d = m.config.timing(r.Mode).Duration
+	}
+	if d == 0 {
+		return time.Time{}
+	}
+	return now.Add(d)
+}
+
+// Resume returns the lease that a holder of that ID acquired before, in another
+// process for example; see Held.Holder. ErrLost if it does not hold it any
+// more. Whoever knows the ID can release the lease. One API call.
+func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
+	const op = "resume lease"
+	if holder == "" {
+		return nil, m.fail(op, fmt.Errorf("%w: the holder's ID is empty", ErrInvalid))
+	}
+	r, err := m.read(ctx)
+	if err != nil {
+		return nil, m.fail(op, err)
+	}
+	s := m.state(r)
+	if s.Holder != holder {
+		return nil, m.lost(s, notOurs(s))
+	}
+	h := m.newHeld(r)
+	if err := h.verify(r); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// release clears the lease if holder has it, with that token unless it is 0.
+// last is the lease as it was last seen, nil if it was not.
+func (m *Manager) release(ctx context.Context, holder string, tok int64, last *coordinationv1.Lease) error {
+	var t tries
+	for {
+		if last == nil {
+			r, err := m.client.get(ctx)
+			if err != nil {
+				if err := m.again(ctx, &t, err); err != nil {
+					return err
+				}
+				continue
+			}
+			if s := m.state(r); s.Holder != holder || (tok != 0 && s.Token != tok) {
+				return nil
+			}
+			last = r.lease
+		}
+		_, err := m.client.put(ctx, released(last))
+		if err == nil {
+			return nil
+		}
+		// If the lease was deleted, so was our hold on it. A conflict can be
+		// our own write, whose answer was lost: look.
+		last = nil
+		if kubeclient.NotFound(err) {
+			return nil
+		}
+		if err := m.again(ctx, &t, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Manager) lost(s State, reason string) error {
+	return &LostError{Target: m.config.Target, Reason: reason, State: s}
+}
+
+// notOurs says what became of a lease that somebody else's state is read of.
+func notOurs(s State) string {
+	if s.Holder == "" {
+		return "it was released"
+	}
+	return fmt.Sprintf("%s acquired it at %s", s.who(), s.Acquired.Format(time.RFC3339))
+}

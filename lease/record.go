@@ -1,0 +1,107 @@
+package lease
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+)
+
+// stateOf reads a Lease as it stands at now. Whatever else may have been
+// written into it, a Lease with a holder and no end is held until it is
+// released: that refuses too much rather than too little.
+func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State {
+	s := State{Now: now}
+	if l == nil {
+		return s
+	}
+	s.Token = token(l)
+	s.Holder = ptr.Deref(l.Spec.HolderIdentity, "")
+	if s.Holder == "" {
+		return s
+	}
+	s.Mode = Mode(l.Annotations[keys.LeaseMode])
+	s.User = l.Annotations[keys.LeaseUser]
+	s.Purpose = l.Annotations[keys.LeasePurpose]
+	// Covers that cannot be read leave it empty, which means everything.
+	_ = json.Unmarshal([]byte(l.Annotations[keys.LeaseCovers]), &s.Covers)
+	if t := l.Spec.AcquireTime; t != nil {
+		s.Acquired = t.UTC()
+	}
+	if t := l.Spec.RenewTime; t != nil {
+		s.Renewed = t.UTC()
+		if d := l.Spec.LeaseDurationSeconds; d != nil {
+			s.Expires = s.Renewed.Add(time.Duration(*d) * time.Second)
+		}
+	}
+	s.Held = s.Expires.IsZero() || !now.After(s.Expires.Add(grace))
+	return s
+}
+
+func token(l *coordinationv1.Lease) int64 { return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) }
+
+// acquired returns the Lease as holder acquires it at now, until expires if
+// that is not zero. Whatever others put into l's metadata stays.
+func acquired(l *coordinationv1.Lease, holder string, r Request, now, expires time.Time) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	setAnnotation(l, keys.LeaseMode, string(r.Mode))
+	setAnnotation(l, keys.LeaseUser, r.User)
+	setAnnotation(l, keys.LeasePurpose, r.Purpose)
+	covers := ""
+	if len(r.Covers) > 0 {
+		data, _ := json.Marshal(slices.Sorted(slices.Values(r.Covers))) // strings always marshal
+		covers = string(data)
+	}
+	setAnnotation(l, keys.LeaseCovers, covers)
+	l.Spec.HolderIdentity = ptr.To(holder)
+	l.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, 0) + 1)
+	setEnd(l, now, expires)
+	return l
+}
+
+// renewed returns the Lease with a later end.
+func renewed(l *coordinationv1.Lease, now, expires time.Time) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	setEnd(l, now, expires)
+	return l
+}
+
+// released returns the Lease without a holder. Its token stays, for the next
+// acquisition to count on from.
+func released(l *coordinationv1.Lease) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	for _, key := range []string{keys.LeaseMode, keys.LeaseUser, keys.LeasePurpose, keys.LeaseCovers, keys.LeaseExpires} {
+		setAnnotation(l, key, "")
+	}
+	l.Spec = coordinationv1.LeaseSpec{LeaseTransitions: l.Spec.LeaseTransitions}
+	return l
+}
+
+func setEnd(l *coordinationv1.Lease, now, expires time.Time) {
+	l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
+	if expires.IsZero() {
+		l.Spec.LeaseDurationSeconds = nil
+		setAnnotation(l, keys.LeaseExpires, "")
+		return
+	}
+	// The server's times and all durations are in whole seconds.
+	l.Spec.LeaseDurationSeconds = ptr.To(int32(expires.Sub(now) / time.Second))
+	setAnnotation(l, keys.LeaseExpires, expires.UTC().Format(time.RFC3339))
+}
+
+func setAnnotation(l *coordinationv1.Lease, key, value string) {
+	if value == "" {
+		delete(l.Annotations, key)
+		return
+	}
+	if l.Annotations == nil {
+		l.Annotations = map[string]string{}
+	}
+	l.Annotations[key] = value
+}

@@ -1,0 +1,185 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+)
+
+// reading is an answer of the API server about the lease.
+type reading struct {
+	lease *coordinationv1.Lease // nil if there is none
+	// date is the Date of the answer: the server's time when it answered, cut
+	// to whole seconds.
+	date time.Time
+	// sent is this machine's time right before the request went out.
+	sent time.Time
+}
+
+// client makes the API calls. Each is bounded by timeout.
+type client struct {
+	rest            rest.Interface
+	namespace, name string
+	clock           Clock
+	timeout         time.Duration
+}
+
+func newClient(c Config) (*client, error) {
+	config := rest.CopyConfig(c.REST)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &stamper{next: next, clock: c.Clock}
+	})
+	r, err := kubeclient.New(config, coordinationv1.SchemeGroupVersion, coordinationv1.AddToScheme)
+	if err != nil {
+		return nil, err
+	}
+	return &client{rest: r, namespace: c.Namespace, name: "pharos-" + c.Target, clock: c.Clock, timeout: c.RequestTimeout}, nil
+}
+
+// get reads the lease. That there is none is no error.
+func (c *client) get(ctx context.Context) (reading, error) {
+	r, err := c.do(ctx, c.rest.Get().Name(c.name))
+	switch {
+	case !apierrors.IsNotFound(err):
+		return r, err
+	case r.date.IsZero():
+		return r, errNoDate
+	}
+	r.lease = nil
+	return r, nil
+}
+
+// put creates the lease if it has no resourceVersion, and else replaces the
+// one that has this resourceVersion.
+func (c *client) put(ctx context.Context, l *coordinationv1.Lease) (reading, error) {
+	r := c.rest.Post()
+	if l.ResourceVersion != "" {
+		r = c.rest.Put().Name(c.name)
+	}
+	return c.do(ctx, r.Param("fieldManager", keys.Manager).Body(l))
+}
+
+var errNoDate = errors.New("the API server's answer has no Date, without which it cannot be told whether a lease has ended")
+
+func (c *client) do(ctx context.Context, r *rest.Request) (reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var s stamp
+	var l coordinationv1.Lease
+	err := r.Namespace(c.namespace).Resource("leases").Do(context.WithValue(ctx, stampKey{}, &s)).Into(&l)
+	if err == nil && s.date.IsZero() {
+		err = errNoDate
+	}
+	return reading{lease: &l, date: s.date, sent: s.sent}, err
+}
+
+type stampKey struct{}
+
+// stamp is where a request's context carries the times of its last attempt:
+// client-go repeats a request that the server asks to come back later with.
+type stamp struct{ sent, date time.Time }
+
+// stamper notes when a request went out and what time the server answered it
+// with. It stands between client-go and the network, where both can be seen.
+type stamper struct {
+	next  http.RoundTripper
+	clock Clock
+}
+
+func (t *stamper) RoundTrip(r *http.Request) (*http.Response, error) {
+	s, ok := r.Context().Value(stampKey{}).(*stamp)
+	if !ok {
+		return t.next.RoundTrip(r)
+	}
+	*s = stamp{sent: t.clock.Now()}
+	resp, err := t.next.RoundTrip(r)
+	if err == nil {
+		if date, perr := http.ParseTime(resp.Header.Get("Date")); perr == nil {
+			s.date = date.UTC()
+		}
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the transport.
+func (t *stamper) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// tries counts what went wrong in one operation, so that it ends.
+type tries struct{ conflicts, failures int }
+
+const (
+	maxConflicts = 20
+	maxFailures  = 5
+)
+
+// again decides after a call that failed whether to read the lease again and
+// decide anew, and waits before it if the server seems to be in trouble. It
+// returns nil to go on and else the error to return.
+func (m *Manager) again(ctx context.Context, t *tries, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		// Somebody else wrote in between. They made progress, so that this ends
+		// unless something writes the lease over and over.
+		if t.conflicts++; t.conflicts > maxConflicts {
+			return err
+		}
+		return nil
+	case kubeclient.Transient(err) && !errors.Is(err, errNoDate):
+		if t.failures++; t.failures >= maxFailures {
+			return err
+		}
+		m.config.Log.Debug("try again", "target", m.config.Target, "err", err)
+		return m.sleep(ctx, 50*time.Millisecond<<t.failures)
+	default:
+		return err
+	}
+}
+
+// sleep waits on the configured clock.
+func (m *Manager) sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-m.config.Clock.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// read reads the lease, trying again while the server is in trouble.
+func (m *Manager) read(ctx context.Context) (reading, error) {
+	var t tries
+	for {
+		r, err := m.client.get(ctx)
+		if err == nil {
+			return r, nil
+		}
+		if err := m.again(ctx, &t, err); err != nil {
+			return reading{}, err
+		}
+	}
+}
+
+// fail wraps an error of the API.
+func (m *Manager) fail(op string, err error) error {
+	e := &Error{Op: op, Object: "Lease " + m.client.namespace + "/" + m.client.name, Err: err}
+	switch {
+	case kubeclient.NamespaceMissing(err):
+		e.Err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
+		e.Advice = fmt.Sprintf("Create it: kubectl create namespace %s", m.client.namespace)
+	case apierrors.IsForbidden(err):
+		e.Advice = "The rules that are needed are in the documentation of package lease: get, create and update leases of coordination.k8s.io in " + m.client.namespace + "."
+	}
+	return e
+}
