@@ -49,8 +49,8 @@ func ExampleProblem() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, render.ErrRemote), errors.Is(err, lifecycle.ErrSource))
 	// Output:
-	// render overlay dev: dev/kustomization.yaml:2: resources[0]: "https://example.org/base": it is not in the commit: remote bases are not fetched
+	// render overlay dev: dev/kustomization.yaml:2: resources[0]: "https://example.org/base": it is not in the commit, and nothing is fetched
 	// dev/kustomization.yaml:3: resources[1]: "deployment.yaml": dev/deployment.yaml: not found
-	// Copy what it names into the repository, at a version that you chose, and name that path.
+	// Copy what it names into the repository, at a version of your choice, and name that path.
 	// true true
 }

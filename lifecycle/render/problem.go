@@ -11,8 +11,9 @@ import (
 
 var (
 	// ErrRemote is returned for an entry that names something outside of the
-	// commit: a URL, a Git repository. Nothing of it was fetched.
-	ErrRemote = errors.New("it is not in the commit: remote bases are not fetched")
+	// commit: a URL, a Git repository, a file in Git LFS. Nothing of it was
+	// fetched.
+	ErrRemote = errors.New("it is not in the commit, and nothing is fetched")
 	// ErrOutside is returned for a path or a symbolic link that leaves the tree.
 	ErrOutside = errors.New("it leads out of the commit's tree")
 	// ErrHelm is returned for a kustomization that inflates a helm chart.
@@ -39,7 +40,7 @@ var advice = []struct {
 	is   error
 	text string
 }{
-	{ErrRemote, "Copy what it names into the repository, at a version that you chose, and name that path."},
+	{ErrRemote, "Copy what it names into the repository, at a version of your choice, and name that path."},
 	{ErrOutside, "Name a path inside the repository."},
 	{ErrHelm, "Render the chart into the repository (helm template) and list the files it wrote under resources."},
 	{ErrPlugin, "Commit what the plugin generates, or use patches, replacements or components."},

@@ -45,6 +45,7 @@ func TestRefused(t *testing.T) {
 		"a dangling link":             {map[string]string{k: "resources: [l]", "l": linkTo + "gone.yaml"}, source.ErrNotFound, []string{"gone.yaml"}},
 		"a link as the kustomization": {map[string]string{k: linkTo + "../../../../../etc/passwd"}, render.ErrOutside, nil},
 		"a submodule":                 {map[string]string{k: "resources: [sub/base]", "sub": submodule + strings.Repeat("a", 40)}, nil, []string{"submodule"}},
+		"an LFS pointer":              {map[string]string{k: "configMapGenerator: [{name: x, files: [f]}]", "f": "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("a", 64) + "\nsize 9\n"}, render.ErrRemote, []string{"LFS", "configMapGenerator[0].files[0]"}},
 		"a giant file":                {map[string]string{k: "configMapGenerator: [{name: x, files: [big]}]", "big": strings.Repeat("x", 16<<20+1)}, render.ErrTooLarge, []string{"configMapGenerator[0].files[0]", overlay + "/big", "16777217 bytes"}},
 		"itself":                      {map[string]string{k: "resources: [.]"}, render.ErrCycle, nil},
 		"its parent":                  {map[string]string{k: "resources: [..]", "../" + k: "resources: [dev]"}, render.ErrCycle, nil},

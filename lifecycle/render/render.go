@@ -33,7 +33,8 @@ func (*Renderer) ID() receipt.Renderer { return id() }
 // Its error is a *lifecycle.Error. If the commit is at fault it matches
 // lifecycle.ErrSource and holds a *Problem for each thing that is wrong, which
 // match this package's sentinels; an overlay or a file that is not there
-// matches source.ErrNotFound. When ctx ends, the error matches ctx's.
+// matches source.ErrNotFound. When ctx ends, the error matches ctx's; what
+// kustomize is computing at that moment is finished first.
 func (*Renderer) Render(ctx context.Context, r lifecycle.RenderRequest) (lifecycle.Rendering, error) {
 	fail := func(class, err error, advice string) (lifecycle.Rendering, error) {
 		return lifecycle.Rendering{}, &lifecycle.Error{Op: op, On: r.Overlay, Class: class, Err: err, Advice: advice}

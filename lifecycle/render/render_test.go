@@ -205,7 +205,7 @@ func TestReads(t *testing.T) {
 // TestRootOverlay renders the root of a tree.
 func TestRootOverlay(t *testing.T) {
 	t.Parallel()
-	got := mustRender(t, map[string]string{"kustomization.yaml": "resources: [a.yaml, deep/base]", "a.yaml": object, "deep/base/kustomization.yaml": "namePrefix: x-\nresources: [b.yaml]", "deep/base/b.yaml": object},
+	got := mustRender(t, map[string]string{"Kustomization/is/a/folder": "", "kustomization.yaml": "resources: [a.yaml, deep/base]", "a.yaml": object, "deep/base/kustomization.yaml": "namePrefix: x-\nresources: [b.yaml]", "deep/base/b.yaml": object},
 		lifecycle.RenderRequest{Overlay: "."})
 	if len(got.Objects) != 2 {
 		t.Errorf("want 2 objects, got %v", got.Objects)

@@ -144,9 +144,11 @@ func (s *scanner) kustomizationFile(dir string) (string, []byte, error) {
 	var found []string
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		p := path.Join(dir, name)
-		if _, err := s.tree.resolve(p); err == nil {
+		n, err := s.tree.resolve(p)
+		switch {
+		case err == nil && !n.isDir():
 			found = append(found, p)
-		} else if !errors.Is(err, source.ErrNotFound) {
+		case err != nil && !errors.Is(err, source.ErrNotFound):
 			return "", nil, err
 		}
 	}

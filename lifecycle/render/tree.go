@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,10 @@ const (
 	// maxLinkTarget is PATH_MAX.
 	maxLinkTarget = 4096
 )
+
+// lfsPointer begins what Git LFS leaves in the tree instead of a file. A
+// checkout would have the file, which comes from a server.
+var lfsPointer = []byte("version https://git-lfs.github.com/spec/")
 
 // tree reads one commit's tree for one render: each object once, whatever
 // reads it, and it remembers what was read. It is used by one goroutine.
@@ -206,6 +211,9 @@ func (t *tree) blob(n node, limit int64) ([]byte, error) {
 	b := make([]byte, size)
 	if _, err := io.ReadFull(rc, b); err != nil {
 		return nil, t.fail(fmt.Errorf("read %s: %w", n.path, err))
+	}
+	if bytes.HasPrefix(b, lfsPointer) {
+		return nil, fmt.Errorf("%s is a Git LFS pointer: %w", n.path, ErrRemote)
 	}
 	if err := checkAliases(b); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.path, err)
