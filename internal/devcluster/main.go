@@ -1,15 +1,139 @@
+// Command devcluster runs a Kubernetes cluster for development and tests in one process: etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler and a hollow node, all on loopback addresses.
+//
+//	devcluster --state DIR
+//
+// It prints one line of JSON when the cluster is ready, with the API server's address and the paths of a kubeconfig and of
+// the audit log, and runs until it is told to end: by SIGINT or SIGTERM, or, with --end-with-stdin, when its standard
+// input ends, which it does when the process that holds the other end of the pipe dies. Its state (data, port,
+// keys, tokens, logs) stays in DIR for the next start with the same DIR, unless --remove-state is given.
+//
+// With --end-with-stdin, a line "keep" on standard input ends the process too, and leaves the state even with
+// --remove-state: this is how a restart is asked for where there are no signals.
+//
+// Pods do not really run: see the notice on the node that is called hollow-node. What a pod should look like when
+// things go wrong can be said by annotations on it: hollow.pharos.dev/waiting (a reason, such as ImagePullBackOff),
+// hollow.pharos.dev/exit-code (of a Job's pod) and hollow.pharos.dev/message.
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
 
-	"go.etcd.io/etcd/server/v3/embed"
-	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kwok "sigs.k8s.io/kwok/pkg/kwok/cmd"
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 )
 
+// sweepPrefix begins the names of the state folders that --sweep may remove.
+const sweepPrefix = "pharos-devcluster-"
+
+type options struct {
+	state        string
+	removeState  bool
+	endWithStdin bool
+	hollowNode   bool
+	sweep        bool
+}
+
 func main() {
-	fmt.Println(embed.StartEtcd, apiserver.NewAPIServerCommand, controllermanager.NewControllerManagerCommand, scheduler.NewSchedulerCommand, kwok.NewCommand)
+	var o options
+	flag.StringVar(&o.state, "state", "", "`folder` for data, keys and logs; made where it is missing (required)")
+	flag.BoolVar(&o.removeState, "remove-state", false, "remove the state folder at the end")
+	flag.BoolVar(&o.endWithStdin, "end-with-stdin", false, "end when standard input ends, or gives a line \"keep\"")
+	flag.BoolVar(&o.hollowNode, "hollow-node", true, "add a node on which pods seem to run")
+	flag.BoolVar(&o.sweep, "sweep", false, "first remove the folders beside the state folder that are named "+sweepPrefix+"* and whose process is gone")
+	flag.Parse()
+	if o.state == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "devcluster:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) (err error) {
+	// Whoever reads our output may be gone before we are.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	folder, err := state.Hold(o.state)
+	if err != nil {
+		return err
+	}
+	var keep atomic.Bool
+	defer func() {
+		if o.removeState && !keep.Load() {
+			err = errors.Join(err, folder.Remove())
+			return
+		}
+		err = errors.Join(err, folder.Release())
+	}()
+	if o.endWithStdin {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		go func() {
+			defer end()
+			keep.Store(askedToKeep(os.Stdin))
+		}()
+	}
+
+	logFile, err := folder.LogFile("devcluster.log")
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	if err := debug.SetCrashOutput(logFile, debug.CrashOptions{}); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(logFile, nil))
+	if o.sweep {
+		removed, err := state.Sweep(filepath.Dir(folder.Path()), sweepPrefix)
+		log.Info("swept the folders of clusters that are gone", "removed", removed, "err", err)
+	}
+	err = controlplane.Run(ctx, controlplane.Config{
+		Folder:     folder,
+		HollowNode: o.hollowNode,
+		Log:        log,
+		LogFile:    logFile,
+		Ready:      func(server string) { printReady(os.Stdout, folder, server) },
+	})
+	if err != nil {
+		log.Error("the cluster failed", "err", err)
+	}
+	return err
+}
+
+// askedToKeep reads until the input ends or gives the line "keep", and reports whether it did.
+func askedToKeep(r io.Reader) bool {
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		if lines.Text() == "keep" {
+			return true
+		}
+	}
+	return false
+}
+
+func printReady(w io.Writer, folder *state.Folder, server string) {
+	// The error of a reader that is gone is noticed where it matters: at standard input.
+	_ = json.NewEncoder(w).Encode(struct {
+		Server     string `json:"server"`
+		Kubeconfig string `json:"kubeconfig"`
+		Context    string `json:"context"`
+		AuditLog   string `json:"auditLog"`
+	}{server, folder.Path(state.Admin.File), state.ContextName, folder.Path(controlplane.AuditLogName)})
 }

@@ -1,0 +1,158 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
+)
+
+// How long a part may take to end before the process ends without it. Every answered write is in etcd's files by
+// then, which the system keeps when the process goes.
+const (
+	controllersEnd = 2 * time.Second
+	apiServerEnd   = 5 * time.Second
+)
+
+// Config says what runs.
+type Config struct {
+	// Folder holds the cluster's state.
+	Folder *state.Folder
+	// HollowNode adds a node on which pods seem to run.
+	HollowNode bool
+	// Log receives what this package and the hollow node have to say.
+	Log *slog.Logger
+	// LogFile receives what Kubernetes' own logger writes.
+	LogFile LogWriter
+	// Ready is called once, when the cluster is ready, with the address of the API server.
+	Ready func(server string)
+}
+
+// Run runs the cluster until ctx ends or one of its parts fails; nil is returned only in the first case.
+// Kubernetes keeps state in global variables, so Run may be called once in a process, and goroutines of its parts may
+// outlive it: the process should end then.
+func Run(ctx context.Context, c Config) error {
+	if err := setUpLogging(c.LogFile); err != nil {
+		return err
+	}
+	keys, err := c.Folder.Keys()
+	if err != nil {
+		return err
+	}
+	listener, err := c.Folder.Listen()
+	if err != nil {
+		return err
+	}
+	server := "https://" + listener.Addr().String()
+	if err := c.Folder.Kubeconfigs(server, keys.CAData); err != nil {
+		return err
+	}
+
+	etcd, err := startEtcd(ctx, c.Folder, keys)
+	if err != nil {
+		return err
+	}
+	defer etcd.Close()
+
+	parts := &parts{failed: make(chan error, 1)}
+	apiServer, err := newAPIServer(c.Folder, keys, etcdAddress(etcd), listener)
+	if err != nil {
+		return err
+	}
+	// The API server must outlive the controllers: they end by writing to it.
+	apiCtx, endAPIServer := context.WithCancel(context.WithoutCancel(ctx))
+	defer endAPIServer()
+	apiServerDone := parts.run(apiCtx, "kube-apiserver", apiServer)
+
+	started := time.Now()
+	controllersCtx, endControllers := context.WithCancel(ctx)
+	defer endControllers()
+	var controllersDone []<-chan struct{}
+	err = func() error {
+		if err := awaitAPIServer(controllersCtx, c.Folder, parts.failed); err != nil {
+			return err
+		}
+		c.Log.Info("the API server is ready", "server", server, "after", time.Since(started))
+		for _, p := range c.controllers() {
+			controllersDone = append(controllersDone, parts.run(controllersCtx, p.name, p.run))
+		}
+		if err := awaitControllers(controllersCtx, c, parts.failed); err != nil {
+			return err
+		}
+		c.Log.Info("the cluster is ready", "after", time.Since(started))
+		c.Ready(server)
+		select {
+		case err := <-parts.failed:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}()
+	if err != nil && ctx.Err() != nil {
+		// Asked to end while starting.
+		err = nil
+	}
+
+	endControllers()
+	c.awaitEnd(controllersEnd, controllersDone...)
+	endAPIServer()
+	c.awaitEnd(apiServerEnd, apiServerDone)
+	return err
+}
+
+type part struct {
+	name string
+	run  func(context.Context) error
+}
+
+func (c Config) controllers() []part {
+	all := []part{
+		{"kube-controller-manager", c.runControllerManager},
+		{"kube-scheduler", c.runScheduler},
+	}
+	if c.HollowNode {
+		all = append(all, part{"hollow node", c.runHollowNode})
+	}
+	return all
+}
+
+// parts notices when a part of the cluster ends before it should.
+type parts struct {
+	// failed receives the first failure.
+	failed chan error
+}
+
+// run starts a part and returns a channel that is closed when it has ended.
+func (p *parts) run(ctx context.Context, name string, run func(context.Context) error) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errors.New("it ended by itself")
+		}
+		select {
+		case p.failed <- fmt.Errorf("%s: %w", name, err):
+		default:
+		}
+	}()
+	return done
+}
+
+func (c Config) awaitEnd(timeout time.Duration, done ...<-chan struct{}) {
+	deadline := time.After(timeout)
+	for _, d := range done {
+		select {
+		case <-d:
+		case <-deadline:
+			c.Log.Info("not all parts have ended in time; the process ends without them", "timeout", timeout)
+			return
+		}
+	}
+}
