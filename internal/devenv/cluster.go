@@ -46,3 +46,13 @@ func (c *Cluster) StateDir() string {
 	}
 	return c.launch.stateDir
 }
+
+// PID is the ID of the cluster's process; zero while it does not run, and for an existing cluster.
+func (c *Cluster) PID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == nil {
+		return 0
+	}
+	return c.process.cmd.Process.Pid
+}
