@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/internal/kubeclient/kubetest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/receipt"
 	"github.com/pharos-dev/pharos/receipt/kube"
 	"github.com/pharos-dev/pharos/receipt/receipttest"
@@ -381,23 +381,19 @@ func TestCorrupt(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)
-	faults := map[string]kubetest.Fault{
-		"429":         kubetest.Status(http.StatusTooManyRequests),
-		"500":         kubetest.Status(http.StatusInternalServerError),
-		"504":         kubetest.Status(http.StatusGatewayTimeout),
-		"request cut": kubetest.LoseRequest,
-		"answer cut":  kubetest.LoseAnswer,
+	faults := map[string]faultproxy.Rule{
+		"429":         {Do: faultproxy.Answer(http.StatusTooManyRequests)},
+		"429 wait":    {Do: faultproxy.TooManyRequests(time.Second)},
+		"500":         {Do: faultproxy.Answer(http.StatusInternalServerError)},
+		"504 done":    {Do: faultproxy.Answer(http.StatusGatewayTimeout), AfterUpstream: true},
+		"request cut": {Do: faultproxy.Cut()},
+		"answer cut":  {Do: faultproxy.Cut(), AfterUpstream: true},
 	}
-	for name, fault := range faults {
+	for name, rule := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Every other request goes wrong.
-			config := kubetest.WithFaults(c.Config(), func(n int, _ *http.Request) kubetest.Fault {
-				if n%2 == 0 {
-					return fault
-				}
-				return nil
-			})
+			rule.Match = every(2)
+			config, fault := faulty(t, c.Config(), rule)
 			s := open(t, config, devtest.Namespace(t, c), "devbox")
 			ctx := t.Context()
 			id, err := s.Put(ctx, record("devbox", 1))
@@ -427,12 +423,15 @@ func TestFaults(t *testing.T) {
 			if l, err := s.List(ctx); err != nil || len(l) != 1 || l[0].Last == nil {
 				t.Errorf("List: %v, %v", l, err)
 			}
+			if fault.Hits() < 10 {
+				t.Errorf("only %d requests failed", fault.Hits())
+			}
 		})
 	}
 	t.Run("never answers well", func(t *testing.T) {
 		t.Parallel()
-		for name, fault := range faults {
-			config := kubetest.WithFaults(c.Config(), func(int, *http.Request) kubetest.Fault { return fault })
+		for _, name := range []string{"429", "500", "504 done", "request cut", "answer cut"} {
+			config, _ := faulty(t, c.Config(), faults[name])
 			s := open(t, config, devtest.Namespace(t, c), "devbox")
 			_, err := s.Put(t.Context(), record("devbox", 1))
 			var e *kube.Error
@@ -444,11 +443,10 @@ func TestFaults(t *testing.T) {
 	t.Run("pointers race with lost answers", func(t *testing.T) {
 		t.Parallel()
 		ns := devtest.Namespace(t, c)
-		config := kubetest.WithFaults(c.Config(), func(n int, r *http.Request) kubetest.Fault {
-			if n%3 == 1 && r.Method != http.MethodGet {
-				return kubetest.LoseAnswer
-			}
-			return nil
+		third := every(3)
+		config, fault := faulty(t, c.Config(), faultproxy.Rule{
+			Match:         func(r *http.Request) bool { return r.Method != http.MethodGet && third(r) },
+			AfterUpstream: true, Do: faultproxy.Cut(),
 		})
 		const writers = 6
 		var p receipt.Pointers
@@ -484,5 +482,29 @@ func TestFaults(t *testing.T) {
 			}
 			p = won[0]
 		}
+		if fault.Hits() < 4 {
+			t.Errorf("only %d answers were lost", fault.Hits())
+		}
 	})
+}
+
+// every matches the first of each n requests.
+func every(n int) func(*http.Request) bool {
+	seen := 0
+	return func(*http.Request) bool {
+		seen++
+		return seen%n == 1
+	}
+}
+
+// faulty returns a copy of the configuration that goes through a proxy with a
+// fault.
+func faulty(t *testing.T, config *rest.Config, rule faultproxy.Rule) (*rest.Config, *faultproxy.Fault) {
+	t.Helper()
+	proxy, err := faultproxy.ForCluster(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	return proxy.Config(config), proxy.Add(rule)
 }
