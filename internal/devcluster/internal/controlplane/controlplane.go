@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -26,7 +27,7 @@ type Config struct {
 	// Log receives what this package and the hollow node have to say.
 	Log *slog.Logger
 	// LogFile receives what Kubernetes' own logger writes.
-	LogFile LogWriter
+	LogFile io.Writer
 	// Ready is called once, when the cluster is ready, with the address of the API server.
 	Ready func(server string)
 }

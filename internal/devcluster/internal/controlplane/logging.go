@@ -8,11 +8,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// LogWriter is where log lines go.
-type LogWriter = io.Writer
-
 // setUpLogging sends the lines of Kubernetes' logger, which all parts share, to w. It can be done once in a process.
-func setUpLogging(w LogWriter) error {
+func setUpLogging(w io.Writer) error {
 	err := logsapi.ValidateAndApplyWithOptions(logsapi.NewLoggingConfiguration(),
 		&logsapi.LoggingOptions{ErrorStream: w, InfoStream: w}, utilfeature.DefaultFeatureGate)
 	if err != nil {
