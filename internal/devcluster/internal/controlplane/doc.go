@@ -4,4 +4,7 @@
 // The programs are configured by their own flags, parsed by their own flag sets, so that whoever knows Kubernetes can
 // read what is set. Their commands are not used: those install signal handlers of their own, which end one part
 // and leave the others.
+//
+// Its tests are those of internal/devenv in the main module, which run the whole program: a test here would have to
+// compile all of Kubernetes once more, with the race detector.
 package controlplane
