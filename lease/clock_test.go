@@ -21,6 +21,8 @@ type clock struct {
 	timers []timer
 	// jumps lets After move the clock instead of waiting for somebody to do so.
 	jumps bool
+	// ended is set when nobody will wait for it any more.
+	ended bool
 }
 
 type timer struct {
@@ -70,13 +72,23 @@ func (c *clock) advance(d time.Duration) {
 	c.timers = later
 }
 
-// awaitTimer waits until somebody waits for the clock.
-func (c *clock) awaitTimer() {
+// awaitTimer waits until somebody waits for the clock, and reports false if
+// nobody will any more.
+func (c *clock) awaitTimer() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.timers) == 0 {
+	for len(c.timers) == 0 && !c.ended {
 		c.armed.Wait()
 	}
+	return !c.ended
+}
+
+// end says that nobody will wait for the clock any more.
+func (c *clock) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.armed.Broadcast()
 }
 
 // skewed is a clock of another machine, which is wrong by by.

@@ -75,7 +75,8 @@ func (c *client) do(ctx context.Context, r *rest.Request) (reading, error) {
 	defer cancel()
 	var s stamp
 	var l coordinationv1.Lease
-	err := r.Namespace(c.namespace).Resource("leases").Do(context.WithValue(ctx, stampKey{}, &s)).Into(&l)
+	// client-go would try again on the real clock, and a second apart: see again.
+	err := r.MaxRetries(0).Namespace(c.namespace).Resource("leases").Do(context.WithValue(ctx, stampKey{}, &s)).Into(&l)
 	if err == nil && s.date.IsZero() {
 		err = errNoDate
 	}
@@ -84,8 +85,7 @@ func (c *client) do(ctx context.Context, r *rest.Request) (reading, error) {
 
 type stampKey struct{}
 
-// stamp is where a request's context carries the times of its last attempt:
-// client-go repeats a request that the server asks to come back later with.
+// stamp is where a request's context carries its times.
 type stamp struct{ sent, date time.Time }
 
 // stamper notes when a request went out and what time the server answered it
@@ -141,7 +141,11 @@ func (m *Manager) again(ctx context.Context, t *tries, err error) error {
 			return err
 		}
 		m.config.Log.Debug("try again", "target", m.config.Target, "err", err)
-		return m.sleep(ctx, 50*time.Millisecond<<t.failures)
+		wait := 50 * time.Millisecond << t.failures
+		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+			wait = max(wait, min(time.Duration(seconds)*time.Second, m.config.RequestTimeout))
+		}
+		return m.sleep(ctx, wait)
 	default:
 		return err
 	}

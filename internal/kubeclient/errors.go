@@ -3,11 +3,11 @@ package kubeclient
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Refused reports whether the server answered that it did not do what it was
@@ -48,25 +48,29 @@ func NamespaceMissing(err error) bool {
 }
 
 // Retry calls f until it succeeds, fails for good, or has been tried five times
-// over about one and a half seconds. Requests made in f must be safe to repeat.
-// It returns f's last error, or ctx's when that ends first.
+// over about one and a half seconds, or longer where the server says when to
+// come back. Requests made in f must be safe to repeat, and should have
+// MaxRetries(0): client-go repeats some ten times, a second apart. It returns
+// f's last error, or ctx's when that ends first.
 func Retry(ctx context.Context, f func() error) error {
-	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5}
-	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
-		last = f()
-		if last == nil {
-			return true, nil
+	const attempts, longest = 5, 10 * time.Second
+	delay := 100 * time.Millisecond
+	for n := 1; ; n++ {
+		err := f()
+		if err == nil || ctx.Err() != nil || n == attempts || !Transient(err) {
+			return err
 		}
-		if ctx.Err() != nil || !Transient(last) {
-			return false, last
+		wait := delay + rand.N(delay/4)
+		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+			wait = max(wait, min(time.Duration(seconds)*time.Second, longest))
 		}
-		return false, nil
-	})
-	if ctx.Err() == nil && last != nil {
-		return last
+		delay *= 2
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return err
 }
 
 // NotFound reports whether the server answered that the object does not exist.

@@ -67,7 +67,7 @@ func (s *Store) selector(parts ...string) string {
 
 // request addresses the namespace's ConfigMaps.
 func (s *Store) request(r *rest.Request) *rest.Request {
-	return r.Namespace(s.namespace).Resource("configmaps")
+	return r.MaxRetries(0).Namespace(s.namespace).Resource("configmaps")
 }
 
 // create makes an object. Its name has to stand for its content, so that it
