@@ -44,7 +44,7 @@ func (c *coalescer) do(ctx context.Context, call func(context.Context) error) er
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if f.err != errAbandoned {
+		if !errors.Is(f.err, errAbandoned) {
 			return f.err
 		}
 	}
