@@ -1,0 +1,204 @@
+package catalogue
+
+import "math/bits"
+
+// segment matches one name of a path, or any number of them.
+type segment struct {
+	kind   segmentKind
+	name   string  // of exactName
+	tokens []token // of glob
+}
+
+type segmentKind uint8
+
+const (
+	exactName segmentKind = iota
+	glob
+	anyName  // *
+	anyDepth // **: no name, or one or more
+)
+
+// token matches one byte of a name, or any number of them.
+type token struct {
+	kind  tokenKind
+	b     byte      // of exactByte
+	not   bool      // of byteClass: what is not in class
+	class *classSet // of byteClass
+}
+
+type tokenKind uint8
+
+const (
+	exactByte tokenKind = iota
+	oneByte             // ?
+	byteClass           // […]
+	anyBytes            // *
+)
+
+// classSet is a set of ASCII characters.
+type classSet [2]uint64
+
+func (s *classSet) add(low, high byte) {
+	for b := int(low); b <= int(high); b++ {
+		s[b/64] |= 1 << (b % 64)
+	}
+}
+
+func (s *classSet) has(b byte) bool { return b < 0x80 && s[b/64]&(1<<(b%64)) != 0 }
+
+func (t *token) matches(b byte) bool {
+	switch t.kind {
+	case exactByte:
+		return t.b == b
+	case oneByte:
+		return true
+	default:
+		return t.class.has(b) != t.not
+	}
+}
+
+func (s *segment) matches(name string) bool {
+	switch s.kind {
+	case exactName:
+		return s.name == name
+	case glob:
+		return matchTokens(s.tokens, name)
+	default:
+		return true
+	}
+}
+
+// matchTokens goes back to the last star only: an earlier one could take no
+// more than the later ones can, so the time is at most len(tokens) × len(name).
+func matchTokens(tokens []token, name string) bool {
+	star, retry := -1, 0
+	t, n := 0, 0
+	for n < len(name) {
+		switch {
+		case t < len(tokens) && tokens[t].kind == anyBytes:
+			star, retry = t, n
+			t++
+		case t < len(tokens) && tokens[t].matches(name[n]):
+			t++
+			n++
+		case star >= 0:
+			retry++
+			t, n = star+1, retry
+		default:
+			return false
+		}
+	}
+	for t < len(tokens) && tokens[t].kind == anyBytes {
+		t++
+	}
+	return t == len(tokens)
+}
+
+// cursor is a list of patterns at one directory of a tree: those patterns that
+// can still match something in it, in order. A walk takes it along, so that
+// every name is looked at once, however deep it lies.
+type cursor []live
+
+// live is a pattern at one directory.
+type live struct {
+	*pattern
+	// at holds the segments that the directory's next name may have to match,
+	// one bit each.
+	at uint64
+	// matched says that the pattern names the directory, or one above it.
+	matched bool
+}
+
+// root returns the cursor for the root of a tree.
+func (p Patterns) root() cursor {
+	c := make(cursor, len(p.list))
+	for i := range p.list {
+		c[i] = live{pattern: &p.list[i]}
+		c[i].enter(0)
+	}
+	return c
+}
+
+// enter notes that segment i is the next to match.
+func (l *live) enter(i int) {
+	for {
+		if i == len(l.segments) {
+			l.matched = true
+			return
+		}
+		l.at |= 1 << i
+		if l.segments[i].kind != anyDepth {
+			return
+		}
+		i++ // it may stand for no name at all
+	}
+}
+
+// step returns the pattern behind name.
+func (l live) step(name string) live {
+	if l.matched {
+		return l
+	}
+	next := live{pattern: l.pattern}
+	for at := l.at; at != 0; at &= at - 1 {
+		i := bits.TrailingZeros64(at)
+		switch s := &l.segments[i]; {
+		case s.kind == anyDepth:
+			next.enter(i)
+		case s.matches(name):
+			next.enter(i + 1)
+		}
+	}
+	return next
+}
+
+// child returns the cursor for the directory name in the cursor's directory.
+func (c cursor) child(name string) cursor {
+	var out cursor
+	for _, l := range c {
+		next := l.step(name)
+		switch {
+		case next.matched:
+			// It overrules all that stand before it, for everything below.
+			out = append(out[:0], next)
+		case next.at != 0:
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// file says whether the file name in the cursor's directory is chosen: the last
+// pattern that matches it decides.
+func (c cursor) file(name string) bool {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].step(name).matched {
+			return !c[i].exclude
+		}
+	}
+	return false
+}
+
+// coverage says what is chosen of the files below the cursor's directory.
+func (c cursor) coverage() Coverage {
+	got := NoneInside
+	for _, l := range c {
+		whole, other := AllInside, NoneInside
+		if l.exclude {
+			whole, other = NoneInside, AllInside
+		}
+		switch {
+		case l.matchesAll():
+			got = whole
+		case got == other:
+			got = LookInside
+		}
+	}
+	return got
+}
+
+// matchesAll says whether the pattern matches every file below its directory.
+func (l live) matchesAll() bool {
+	last := len(l.segments) - 1
+	return l.matched || l.segments[last].kind == anyName && l.at&(1<<last) != 0
+}
