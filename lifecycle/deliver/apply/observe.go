@@ -1,0 +1,152 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// Observe looks once: one list for each resource of the objects. Where a
+// workload is not healthy, its pods are read too, for the reason.
+//
+// Orphans leave out what has an owner, since it goes with that, and what is
+// being deleted already.
+//
+// The error matches lifecycle.ErrUnreachable if the cluster does not answer or
+// does not let us list.
+func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (lifecycle.Observation, error) {
+	v, err := d.look(ctx, r)
+	if err != nil {
+		return lifecycle.Observation{}, err
+	}
+	o, err := v.observation()
+	if err != nil {
+		return lifecycle.Observation{}, err
+	}
+	d.addDetails(ctx, v, o.Unready)
+	return o, nil
+}
+
+// view is what a target held, and is kept up to date while waiting.
+type view struct {
+	manager string
+	r       lifecycle.ObserveRequest
+	wanted  map[key]bool
+	lists   []listing
+	held    map[key]object
+}
+
+func (d *Deliverer) look(ctx context.Context, r lifecycle.ObserveRequest) (*view, error) {
+	if r.Target == "" {
+		return nil, errors.New("apply: ObserveRequest.Target is missing")
+	}
+	searched := slices.Concat(r.Objects, r.Earlier)
+	lists, err := d.listAll(ctx, searched, r.Target, acceptJSON)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{manager: d.manager, r: r, wanted: map[key]bool{}, lists: lists, held: map[key]object{}}
+	for _, o := range r.Objects {
+		v.wanted[keyOf(o)] = true
+	}
+	for _, l := range lists {
+		v.replace(l)
+	}
+	return v, nil
+}
+
+// replace puts a new list in the place of what was known of its collection.
+func (v *view) replace(l listing) {
+	for k := range v.held {
+		if k.group == l.of.group && k.kind == l.of.kind && (l.of.namespace == "" || l.of.namespace == k.namespace) {
+			delete(v.held, k)
+		}
+	}
+	for _, item := range l.items {
+		v.held[keyIn(l.of, item)] = item
+	}
+}
+
+// status judges one of the objects that are wanted.
+func (v *view) status(o receipt.Object) (lifecycle.ObjectStatus, bool) {
+	held, ok := v.held[keyOf(o)]
+	if !ok {
+		return lifecycle.ObjectStatus{Object: o, Reason: "it does not exist, or has lost its label " + keys.Target}, false
+	}
+	j := judge(held, v.manager)
+	return lifecycle.ObjectStatus{Object: o, Reason: j.reason, Failed: j.failed}, j.ready
+}
+
+func (v *view) unready() []lifecycle.ObjectStatus {
+	var list []lifecycle.ObjectStatus
+	for _, o := range v.r.Objects {
+		if s, ready := v.status(o); !ready {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (v *view) observation() (lifecycle.Observation, error) {
+	o := lifecycle.Observation{Unready: v.unready(), Orphans: v.orphans()}
+	before := map[key]receipt.Seen{}
+	for _, s := range v.r.Seen {
+		before[key{s.Group, s.Kind, s.Namespace, s.Name}] = s
+	}
+	for _, obj := range v.r.Objects {
+		held, ok := v.held[keyOf(obj)]
+		if !ok {
+			continue
+		}
+		hash, err := ownedHash(held, v.manager)
+		if err != nil {
+			return o, &lifecycle.Error{Op: "read the managed fields of", On: lifecycle.ObjectName(obj), Err: err}
+		}
+		u := unstructured.Unstructured{Object: held}
+		seen := receipt.Seen{
+			Group: obj.Group, Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name,
+			UID: string(u.GetUID()), Owned: hash,
+		}
+		o.Seen = append(o.Seen, seen)
+		b, known := before[keyOf(obj)]
+		switch {
+		case !known || b == seen:
+		case b.UID != seen.UID:
+			o.Drifted = append(o.Drifted, lifecycle.ObjectStatus{Object: obj, Reason: "it was deleted and created anew"})
+		default:
+			o.Drifted = append(o.Drifted, lifecycle.ObjectStatus{Object: obj, Reason: driftReason(held, v.manager)})
+		}
+	}
+	return o, nil
+}
+
+func (v *view) orphans() []receipt.Object {
+	var list []receipt.Object
+	for _, l := range v.lists {
+		for k, held := range v.held {
+			if k.group != l.of.group || k.kind != l.of.kind || v.wanted[k] || l.of.namespace != "" && l.of.namespace != k.namespace {
+				continue
+			}
+			u := unstructured.Unstructured{Object: held}
+			if len(u.GetOwnerReferences()) > 0 || u.GetDeletionTimestamp() != nil {
+				continue
+			}
+			orphan := receipt.Object{
+				Group: k.group, Version: l.of.version, Kind: k.kind, Resource: l.of.resource,
+				Namespace: k.namespace, Name: k.name,
+			}
+			// A resource that is searched in two versions shows each orphan twice.
+			if !slices.ContainsFunc(list, func(o receipt.Object) bool { return keyOf(o) == k }) {
+				list = append(list, orphan)
+			}
+		}
+	}
+	slices.SortFunc(list, compareObjects)
+	return list
+}

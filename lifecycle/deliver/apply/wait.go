@@ -1,0 +1,135 @@
+package apply
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// lastWords bounds the reading of pods after the wait itself has ended.
+const lastWords = 5 * time.Second
+
+// Wait looks, and while something is not healthy it watches the resources that
+// have such objects. When all are healthy it looks once more, so that what it
+// returns is of one moment.
+//
+// It ends early when an object has failed for good. What it returns then, or
+// when ctx ends, is what it saw last, with a *lifecycle.UnhealthyError that
+// names each object and, as far as they may be read, what its pods say. Its Err
+// is ctx's cause; nil for an object that failed. Other errors match
+// lifecycle.ErrUnreachable.
+func (d *Deliverer) Wait(ctx context.Context, r lifecycle.ObserveRequest) (lifecycle.Observation, error) {
+	for {
+		v, err := d.look(ctx, r)
+		if ctx.Err() != nil {
+			return d.neverSeen(ctx, r)
+		}
+		if err != nil {
+			return lifecycle.Observation{}, err
+		}
+		unready := v.unready()
+		if len(unready) == 0 {
+			return v.observation()
+		}
+		v.report(unready)
+		if !anyFailed(unready) {
+			unready, err = d.watch(ctx, v, unready)
+			if err != nil {
+				return lifecycle.Observation{}, err
+			}
+		}
+		if len(unready) > 0 {
+			return d.unhealthy(ctx, v)
+		}
+	}
+}
+
+// watch keeps the view up to date until all is healthy, something failed, or
+// ctx ended. It returns what is not healthy then.
+func (d *Deliverer) watch(ctx context.Context, v *view, unready []lifecycle.ObjectStatus) ([]lifecycle.ObjectStatus, error) {
+	wctx, cancel := context.WithCancelCause(ctx)
+	out := make(chan news)
+	var wg sync.WaitGroup
+	for n, l := range v.lists {
+		if !slices.ContainsFunc(unready, func(s lifecycle.ObjectStatus) bool { return holds(l.of, s.Object) }) {
+			continue
+		}
+		wg.Go(func() {
+			if err := d.follow(wctx, n, l, v.r.Target, out); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	defer wg.Wait()
+	defer cancel(nil)
+	for len(unready) > 0 && !anyFailed(unready) {
+		select {
+		case n := <-out:
+			v.learn(n)
+			if now := v.unready(); !slices.Equal(now, unready) {
+				unready = now
+				v.report(now)
+			}
+		case <-wctx.Done():
+			if ctx.Err() != nil {
+				return unready, nil
+			}
+			return nil, context.Cause(wctx)
+		}
+	}
+	return unready, nil
+}
+
+// holds says whether a list of the collection has, or would have, the object.
+func holds(c collection, o receipt.Object) bool {
+	return c.in("") == collectionOf(o).in("") && (c.namespace == "" || c.namespace == o.Namespace)
+}
+
+func (v *view) learn(n news) {
+	of := v.lists[n.list].of
+	switch {
+	case n.full:
+		v.replace(n.all)
+	case n.gone:
+		delete(v.held, keyIn(of, n.item))
+	default:
+		v.held[keyIn(of, n.item)] = n.item
+	}
+}
+
+func (v *view) report(unready []lifecycle.ObjectStatus) {
+	if v.r.Progress != nil {
+		v.r.Progress(lifecycle.Observation{Unready: unready})
+	}
+}
+
+func anyFailed(list []lifecycle.ObjectStatus) bool {
+	return slices.ContainsFunc(list, func(s lifecycle.ObjectStatus) bool { return s.Failed })
+}
+
+// unhealthy reports what was seen last.
+func (d *Deliverer) unhealthy(ctx context.Context, v *view) (lifecycle.Observation, error) {
+	o, err := v.observation()
+	if err != nil {
+		return o, err
+	}
+	e := &lifecycle.UnhealthyError{Unready: o.Unready, Err: context.Cause(ctx)}
+	// The reasons are worth a moment more than the caller had.
+	dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	d.addDetails(dctx, v, o.Unready)
+	return o, e
+}
+
+// neverSeen reports that the time was over before the first look was.
+func (d *Deliverer) neverSeen(ctx context.Context, r lifecycle.ObserveRequest) (lifecycle.Observation, error) {
+	var o lifecycle.Observation
+	for _, obj := range r.Objects {
+		o.Unready = append(o.Unready, lifecycle.ObjectStatus{Object: obj, Reason: "it was not seen in time"})
+	}
+	return o, &lifecycle.UnhealthyError{Unready: o.Unready, Err: context.Cause(ctx)}
+}
