@@ -2,8 +2,17 @@ package catalogue
 
 import "github.com/pharos-dev/pharos/catalogue/source"
 
-// FileName is the path of the catalogue in a tree.
-const FileName = "pharos.yaml"
+const (
+	// FileName is the path of the catalogue in a tree.
+	FileName = "pharos.yaml"
+	// APIVersion is the apiVersion of every document in a pharos.yaml.
+	APIVersion = "pharos.dev/v1alpha1"
+	// KindCatalogue is the kind of the document that Parse reads.
+	KindCatalogue = "Catalogue"
+	// KindTarget is the kind of the documents that say where to deliver. Parse
+	// leaves them to lifecycle/standard.
+	KindTarget = "Target"
+)
 
 // Fingerprint identifies everything that can reach an image: "sha256:" and 64
 // lower-case hexadecimal digits. The package comment gives its encoding.
@@ -12,14 +21,23 @@ type Fingerprint string
 // Catalogue says what is built from what: the Catalogue document of a
 // pharos.yaml.
 type Catalogue struct {
-	Images   []Image
+	// Digest is "sha256:" and the SHA-256 of the file that Parse was given, in
+	// 64 lower-case hexadecimal digits. It covers the file's other documents
+	// and its comments too.
+	Digest string
+	// Images stand in the order of the file; their names are unique.
+	Images []Image
+	// Delivery are the patterns of the files that reach the target by being
+	// delivered, such as manifests.
 	Delivery Patterns
-	Neutral  Patterns
+	// Neutral are the patterns of the files that never reach the target.
+	Neutral Patterns
 }
 
 // Image is one image of a catalogue.
 type Image struct {
-	// Name is the image's name in the kustomizations.
+	// Name is the image's name in the kustomizations, and the last part of its
+	// repository's name.
 	Name string
 	// Build is how it is built.
 	Build Build
@@ -28,6 +46,8 @@ type Image struct {
 	// Platforms are the platforms it is built for, such as "linux/amd64",
 	// sorted. The default is linux/amd64, never the machine's own.
 	Platforms []string
+	// Run says how it runs on a workstation; nil if it does not say.
+	Run *Run
 }
 
 // Build is a recipe: exactly one of its pointers is set.
@@ -37,31 +57,106 @@ type Build struct {
 	Files      *FilesBuild
 }
 
-// GoBuild builds one Go main package.
-type GoBuild struct {
-	Package   string   // the package's folder, "./services/api"
-	LDFlags   []string // arguments of the linker, in order
-	Tags      []string // build tags, sorted
-	Env       map[string]string
-	Toolchain string // "go1.26.8"; the default is go.mod's toolchain, else its go line
-	Base      string // a reference by digest; the default is "scratch", an empty image
-	Assets    []string
+// The values of Build.Kind.
+const (
+	BuildGo         = "go"
+	BuildDockerfile = "dockerfile"
+	BuildFiles      = "files"
+)
+
+// Kind returns BuildGo, BuildDockerfile or BuildFiles, as in pharos.yaml, and ""
+// for the zero value.
+func (b Build) Kind() string {
+	switch {
+	case b.Go != nil:
+		return BuildGo
+	case b.Dockerfile != nil:
+		return BuildDockerfile
+	case b.Files != nil:
+		return BuildFiles
+	}
+	return ""
 }
 
-// DockerfileBuild builds a Dockerfile.
+// Scratch is the GoBuild.Base that names an empty image.
+const Scratch = "scratch"
+
+// GoBuild builds one Go main package.
+type GoBuild struct {
+	// Package is the package's folder from the tree's root: "./services/api",
+	// or "." for the root.
+	Package string
+	// LDFlags are the arguments of the linker, in order.
+	LDFlags []string
+	// Tags are the build tags, sorted.
+	Tags []string
+	// Env is set for the Go command beside what Pharos itself sets. Variables
+	// that would tie the result to a machine, that Pharos derives from other
+	// fields, or that hold secrets are refused by Parse.
+	Env map[string]string
+	// Toolchain is a Go toolchain such as "go1.26.8". The default, "", is
+	// go.mod's toolchain, else its go line.
+	Toolchain string
+	// Base is the image that the program is put on: Scratch, the default, or a
+	// reference by digest.
+	Base string
+	// Assets are files and folders of the tree that are put into the image
+	// beside the program: paths from the tree's root, sorted.
+	Assets []string
+}
+
+// DockerfileBuild builds a Dockerfile. Its context is the root of the pruned
+// tree.
 type DockerfileBuild struct {
-	Path    string
-	Target  string
-	Args    map[string]string
-	Secrets []string // ids
-	SSH     []string // ids
+	// Path is the Dockerfile's path from the tree's root. The default is
+	// "Dockerfile".
+	Path string
+	// Target is the stage to build. The default, "", is the last one.
+	Target string
+	// Args are the build arguments.
+	Args map[string]string
+	// Secrets are the ids of the secrets that it mounts, sorted.
+	Secrets []string
+	// SSH are the ids of the SSH agents that it mounts, sorted.
+	SSH []string
 }
 
 // FilesBuild copies files of the pruned tree into an image.
 type FilesBuild struct {
-	From      string
-	Root      string
+	// From is the folder whose content is copied, from the tree's root. The
+	// default, ".", is the root of the pruned tree.
+	From string
+	// Root is the folder in the image that it is copied to, an absolute path.
+	// The default is "/".
+	Root string
+	// MediaType is the media type of the layer. The default, "", is that of an
+	// ordinary image layer.
 	MediaType string
+}
+
+// Reload says how a running process takes up a change of its files.
+type Reload string
+
+// The values of Reload.
+const (
+	ReloadRestart Reload = "restart" // it is ended and started again
+	ReloadSignal  Reload = "signal"  // it is sent a signal
+	ReloadSelf    Reload = "self"    // it watches its files itself
+)
+
+// Run says how an image runs on a workstation: as the Go program that its build
+// names, or as a command.
+type Run struct {
+	// Go says that it runs as a Go program. If it is false, Command is set.
+	Go bool
+	// Command is the program and its arguments, started at the tree's root.
+	Command []string
+	// Reload is how the command takes up changes. The default is
+	// ReloadRestart; it is empty for a Go program.
+	Reload Reload
+	// Env are the names of the workload's environment variables that reach the
+	// process, sorted. "*" in a name stands for any characters.
+	Env []string
 }
 
 // Field is one line of a fingerprint's preimage.

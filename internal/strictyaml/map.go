@@ -21,8 +21,9 @@ type Map struct{ at Node }
 // Map reads a mapping and records a problem for each field that is not among
 // the given ones.
 func (n Node) Map(fields ...string) Map {
-	if !n.is(yaml.MappingNode, "a mapping") {
-		return Map{at: Node{doc: n.doc, field: n.field}}
+	m := n.AnyMap()
+	if m.at.node == nil {
+		return m
 	}
 	for i := 0; i+1 < len(n.node.Content); i += 2 {
 		key := n.node.Content[i]
@@ -30,6 +31,14 @@ func (n Node) Map(fields ...string) Map {
 			continue
 		}
 		n.doc.errorf(key, join(n.field, key.Value), "%s", unknown(key.Value, fields))
+	}
+	return m
+}
+
+// AnyMap reads a mapping whose fields are not known.
+func (n Node) AnyMap() Map {
+	if !n.is(yaml.MappingNode, "a mapping") {
+		return Map{at: Node{doc: n.doc, field: n.field}}
 	}
 	return Map{at: n}
 }

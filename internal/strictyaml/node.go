@@ -1,7 +1,9 @@
 package strictyaml
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -19,8 +21,36 @@ type Node struct {
 // name of the field: "is no path".
 type Check func(value string) error
 
+// Equal is a Check that the value is the given one.
+func Equal(want string) Check {
+	return func(value string) error {
+		if value != want {
+			return fmt.Errorf("is %s, and must be %s", quote(value), want)
+		}
+		return nil
+	}
+}
+
+// OneOf is a Check that the value is among the given ones.
+func OneOf(values ...string) Check {
+	return func(value string) error {
+		if slices.Contains(values, value) {
+			return nil
+		}
+		if best := Nearest(value, values); best != "" {
+			return fmt.Errorf("is %s; did you mean %q?", quote(value), best)
+		}
+		return fmt.Errorf("is %s, and must be one of %s", quote(value), strings.Join(values, ", "))
+	}
+}
+
 // Present says whether the document has the value.
 func (n Node) Present() bool { return n.node != nil }
+
+// Empty says whether the value is a list or a mapping with nothing in it.
+func (n Node) Empty() bool {
+	return n.node != nil && (n.node.Kind == yaml.SequenceNode || n.node.Kind == yaml.MappingNode) && len(n.node.Content) == 0
+}
 
 // Errorf records a problem of the value, which must be present.
 func (n Node) Errorf(format string, args ...any) {
@@ -110,7 +140,7 @@ func (n Node) Bool() bool {
 	return n.node.Tag == "!!bool" && (n.node.Value[0] == 't' || n.node.Value[0] == 'T')
 }
 
-// List reads a list's items.
+// List reads a list's items; it is not nil for an empty list.
 func (n Node) List() []Node {
 	if !n.is(yaml.SequenceNode, "a list") {
 		return nil

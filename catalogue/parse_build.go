@@ -1,0 +1,96 @@
+package catalogue
+
+import (
+	"path"
+
+	"github.com/pharos-dev/pharos/internal/strictyaml"
+)
+
+func parseBuild(n strictyaml.Node) Build {
+	kinds := n.Map(BuildGo, BuildDockerfile, BuildFiles)
+	switch kind := kinds.OneOf(BuildGo, BuildDockerfile, BuildFiles); kind {
+	case BuildGo:
+		return Build{Go: parseGo(kinds.Required(kind))}
+	case BuildDockerfile:
+		return Build{Dockerfile: parseDockerfile(kinds.Required(kind))}
+	case BuildFiles:
+		return Build{Files: parseFiles(kinds.Required(kind))}
+	}
+	return Build{}
+}
+
+func parseGo(n strictyaml.Node) *GoBuild {
+	fields := n.Map("package", "ldflags", "tags", "env", "toolchain", "base", "assets")
+	b := &GoBuild{
+		Package:   cleanPackage(fields.Required("package").String(checkPackage)),
+		LDFlags:   fields.Optional("ldflags").Strings(checkLine),
+		Tags:      fields.Optional("tags").StringSet(checkTag),
+		Env:       fields.Optional("env").StringMap(checkGoEnv),
+		Toolchain: fields.Optional("toolchain").String(checkToolchain),
+		Base:      Scratch,
+		Assets:    cleanPaths(fields.Optional("assets").StringSet(checkPath)),
+	}
+	if base := fields.Optional("base").String(checkBase); base != "" {
+		b.Base = base
+	}
+	return b
+}
+
+func parseDockerfile(n strictyaml.Node) *DockerfileBuild {
+	fields := n.Map("path", "target", "args", "secrets", "ssh")
+	b := &DockerfileBuild{
+		Path:    "Dockerfile",
+		Target:  fields.Optional("target").String(checkStage),
+		Args:    fields.Optional("args").StringMap(checkArg),
+		Secrets: fields.Optional("secrets").StringSet(checkID),
+		SSH:     fields.Optional("ssh").StringSet(checkID),
+	}
+	if p := fields.Optional("path").String(checkPath); p != "" {
+		b.Path = path.Clean(p)
+	}
+	return b
+}
+
+func parseFiles(n strictyaml.Node) *FilesBuild {
+	fields := n.Map("from", "root", "mediaType")
+	b := &FilesBuild{
+		From:      ".",
+		Root:      "/",
+		MediaType: fields.Optional("mediaType").String(checkMediaType),
+	}
+	if p := fields.Optional("from").String(checkPath); p != "" {
+		b.From = path.Clean(p)
+	}
+	if p := fields.Optional("root").String(checkImagePath); p != "" {
+		b.Root = path.Clean(p)
+	}
+	return b
+}
+
+// parseRun reads how an image that is built like that runs.
+func parseRun(n strictyaml.Node, build Build) *Run {
+	fields := n.Map("go", "command", "reload", "env")
+	run := &Run{Env: fields.Optional("env").StringSet(checkEnvPattern)}
+	reload := fields.Optional("reload")
+	switch fields.OneOf("go", "command") {
+	case "go":
+		run.Go = true
+		fields.Required("go").Map()
+		if build.Kind() != "" && build.Go == nil {
+			fields.Required("go").Errorf("needs a build of kind %s, which names the program; write a command instead", BuildGo)
+		}
+		if reload.Present() {
+			reload.Errorf("is for a command: a Go program is always built and restarted")
+		}
+	case "command":
+		command := fields.Required("command")
+		if run.Command = command.Strings(checkLine); command.Empty() {
+			command.Errorf("is empty: name the program and its arguments")
+		}
+		run.Reload = Reload(reload.String(strictyaml.OneOf(string(ReloadRestart), string(ReloadSignal), string(ReloadSelf))))
+		if !reload.Present() {
+			run.Reload = ReloadRestart
+		}
+	}
+	return run
+}

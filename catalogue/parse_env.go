@@ -1,0 +1,69 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// refusedGo are the variables of the Go command that may not be set, with the
+// reason.
+var refusedGo = map[string]string{
+	"GOOS":        "follows from platforms",
+	"GOARCH":      "follows from platforms",
+	"GOAMD64":     "follows from platforms: write linux/amd64/v3, say",
+	"GOARM":       "follows from platforms: write linux/arm/v7, say",
+	"GOTOOLCHAIN": "follows from the field toolchain",
+	"GOFLAGS":     "would change the build in ways that nothing shows: use the fields ldflags and tags",
+	"GOWORK":      "follows from the tree: a go.work counts if it is among the inputs",
+	"GO111MODULE": "is no choice: programs are built in module mode",
+}
+
+// allowedGo are the variables of the Go command that may be set: what they do
+// is the same on every machine.
+var allowedGo = map[string]bool{
+	"GO386": true, "GOARM64": true, "GOEXPERIMENT": true, "GOFIPS140": true, "GOMIPS": true, "GOMIPS64": true,
+	"GOPPC64": true, "GORISCV64": true,
+}
+
+// refusedOthers are variables of the machine, with the reason.
+var refusedOthers = map[string]string{
+	"HOME": "is a folder of the machine", "PATH": "is the machine's", "PWD": "is a folder of the machine",
+	"TMPDIR": "is a folder of the machine", "USER": "is the machine's", "LD_PRELOAD": "is the machine's",
+	"LD_LIBRARY_PATH": "is the machine's",
+}
+
+// secretWords are words in the names of variables that hold secrets.
+var secretWords = []string{"TOKEN", "PASSWORD", "PASSWD", "SECRET", "CREDENTIAL", "CREDENTIALS", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY"}
+
+// secretName says whether a variable of that name most likely holds a secret.
+func secretName(name string) bool {
+	padded := "_" + strings.ToUpper(name) + "_"
+	for _, w := range secretWords {
+		if strings.Contains(padded, "_"+w+"_") {
+			return true
+		}
+	}
+	return false
+}
+
+// checkGoEnv accepts the variables that give the same result on every machine
+// and may stand in a receipt.
+func checkGoEnv(key, value string) error {
+	if !identifier.MatchString(key) {
+		return errors.New("is no name of an environment variable")
+	}
+	if reason := refusedGo[key]; reason != "" {
+		return fmt.Errorf("may not be set: it %s", reason)
+	}
+	if reason := refusedOthers[key]; reason != "" {
+		return fmt.Errorf("may not be set: it %s, and the image would depend on it", reason)
+	}
+	if secretName(key) {
+		return errors.New("looks like a secret, and this file, fingerprints and receipts are no place for one")
+	}
+	if strings.HasPrefix(key, "GO") && !strings.Contains(key, "_") && !allowedGo[key] {
+		return errors.New("may not be set: where modules, caches and tools are found is the machine's own configuration and must not reach the image")
+	}
+	return checkLine(value)
+}
