@@ -1,0 +1,142 @@
+package standard
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/strictyaml"
+)
+
+// DefaultNamespace is the namespace of a target that names none.
+const DefaultNamespace = "pharos"
+
+// ErrNoTarget is matched by the error of SelectTarget when no target, or no
+// single one, is meant.
+var ErrNoTarget = errors.New("no such target")
+
+// Target says where a tree is delivered: a Target document of a pharos.yaml.
+type Target struct {
+	// Name is the target's name, a DNS label (RFC 1123).
+	Name string
+	// Context is the context of the kubeconfig. Empty means the current one.
+	Context string
+	// Namespace is where the target's receipts and its lease are. The default
+	// is DefaultNamespace.
+	Namespace string
+	// Registry is where images go.
+	Registry Registry
+	// Overlay is the folder of the kustomization, from the tree's root.
+	Overlay string
+	// Deliver is how objects reach the target.
+	Deliver Deliver
+	// Git is where the target fetches the repository from; nil if it does not.
+	Git *Git
+	// BuildKit is what builds Dockerfiles; nil if nothing does.
+	BuildKit *BuildKit
+}
+
+// Registry is a registry, or a folder of one, as two sides see it. The image
+// api of the registry "localhost:5000/dev" is "localhost:5000/dev/api".
+type Registry struct {
+	// Push is where builders push to.
+	Push string
+	// Pull is where the target pulls from. The default is Push.
+	Pull string
+	// Insecure allows plain HTTP for pushing.
+	Insecure bool
+}
+
+// Deliver is how objects reach a target: exactly one of its pointers is set.
+// The default is Apply.
+type Deliver struct {
+	Apply  *ApplyDeliver
+	ArgoCD *ArgoCDDeliver
+}
+
+// ApplyDeliver writes the objects to the API server itself.
+type ApplyDeliver struct{}
+
+// ArgoCDDeliver has Argo CD write the objects. Exactly one of Root and
+// Applications is set.
+type ArgoCDDeliver struct {
+	// Namespace is Argo CD's own. The default is "argocd".
+	Namespace string
+	// Root is the name of the Application whose Applications are delivered.
+	Root string
+	// Applications are the names of the Applications that are delivered.
+	Applications []string
+}
+
+// Git is the repository as two sides see it; neither URL holds credentials.
+type Git struct {
+	// URL is where the target fetches from.
+	URL string
+	// Push is where commits are pushed to. The default is URL.
+	Push string
+}
+
+// BuildKit is what builds Dockerfiles: exactly one of its fields is set.
+type BuildKit struct {
+	// Job runs BuildKit in a Job on the target.
+	Job *BuildKitJob
+	// Address is a running BuildKit, "tcp://host:port" or "unix:///path".
+	Address string
+	// Runner is a running runner that brings BuildKit with it.
+	Runner *BuildKitRunner
+}
+
+// BuildKitJob runs BuildKit in a Job.
+type BuildKitJob struct{}
+
+// BuildKitRunner is a runner's address, "tcp://host:port" or "unix:///path".
+type BuildKitRunner struct{ Address string }
+
+// ParseTargets reads the Target documents of a pharos.yaml, in the order of the
+// file, with defaults filled in. The name of the file is used for errors only.
+// A file without one gives none, which is no error: SelectTarget says so. The
+// file's other documents are not looked at: they are catalogue.Parse's. The
+// error is a *catalogue.ProblemsError with all that is wrong.
+func ParseTargets(filename string, data []byte) ([]Target, error) {
+	docs, err := strictyaml.Parse(filename, data)
+	if err != nil {
+		return nil, err
+	}
+	var targets []Target
+	var errs []error
+	taken := map[string]bool{}
+	for _, doc := range docs {
+		if doc.Peek("kind") != catalogue.KindTarget {
+			continue
+		}
+		targets = append(targets, parseTarget(doc.Root(), taken))
+		errs = append(errs, doc.Err())
+	}
+	if err := strictyaml.Join(errs...); err != nil {
+		return nil, err
+	}
+	return targets, nil
+}
+
+// SelectTarget returns the target of that name or, for an empty name, the only
+// target. The error lists the targets that there are, and matches ErrNoTarget.
+func SelectTarget(targets []Target, name string) (Target, error) {
+	names := make([]string, len(targets))
+	for i, t := range targets {
+		if t.Name == name {
+			return t, nil
+		}
+		names[i] = t.Name
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case len(targets) == 0:
+		return Target{}, fmt.Errorf("%w: %s has no document of kind %s, which says where to deliver", ErrNoTarget, catalogue.FileName, catalogue.KindTarget)
+	case name != "":
+		return Target{}, fmt.Errorf("%w: %q is not among those of %s: %s", ErrNoTarget, name, catalogue.FileName, list)
+	case len(targets) > 1:
+		return Target{}, fmt.Errorf("%w: %s has several, so name one of them: %s", ErrNoTarget, catalogue.FileName, list)
+	}
+	return targets[0], nil
+}
