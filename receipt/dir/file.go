@@ -4,58 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
+	"github.com/pharos-dev/pharos/internal/atomicfile"
 	"github.com/pharos-dev/pharos/receipt"
 )
-
-const tmpPrefix = ".tmp-"
-
-// writeFile makes path hold data, or leaves it as it is. github.com/google/renameio
-// would do the first half, but it does not flush the folder and does not build
-// on Windows.
-func writeFile(path string, data []byte) error {
-	folder := filepath.Dir(path)
-	f, err := os.CreateTemp(folder, tmpPrefix+"*")
-	if err != nil {
-		return err
-	}
-	name := f.Name()
-	_, err = f.Write(data)
-	if err == nil {
-		// Without this, a power failure after the rename could leave an empty
-		// file under the final name.
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(name, path)
-	}
-	if err != nil {
-		_ = os.Remove(name)
-		return err
-	}
-	return syncFolder(folder)
-}
-
-// syncFolder flushes a rename: until then a power failure can undo it.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil // a folder cannot be flushed there; NTFS journals renames
-	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
 
 // sweep removes what writers that were killed left behind. The caller holds
 // the lock, so no temporary file is in use.
@@ -65,7 +18,7 @@ func sweep(folder string) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tmpPrefix) {
+		if strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
 			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
 				return err
 			}

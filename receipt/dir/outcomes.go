@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/pharos-dev/pharos/internal/atomicfile"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) AddOutcome(ctx context.Context, id receipt.ID, o receipt.Outcome
 		if len(data) > maxOutcomes {
 			return fail(fmt.Errorf("%w: the outcomes of %s have %d bytes, the limit is %d", receipt.ErrTooLarge, id.Short(), len(data), maxOutcomes))
 		}
-		if err := writeFile(path, data); err != nil {
+		if err := atomicfile.Write(path, data); err != nil {
 			return fail(err)
 		}
 		return nil

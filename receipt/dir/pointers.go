@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/pharos-dev/pharos/internal/atomicfile"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -58,7 +59,7 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 		next = pointersFile{Version: have.Version + 1, Applied: new.Applied, Live: new.Live}
 		data, err := json.Marshal(next)
 		if err == nil {
-			err = writeFile(s.pointersPath(), data)
+			err = atomicfile.Write(s.pointersPath(), data)
 		}
 		if err != nil {
 			return &FileError{Op: "write pointers", Path: s.pointersPath(), Err: err}

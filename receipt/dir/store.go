@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/pharos-dev/pharos/internal/atomicfile"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -112,7 +113,7 @@ func (s *Store) Put(ctx context.Context, r receipt.Record) (receipt.ID, error) {
 			created = entries[n-1].created.Add(1)
 		}
 		e := entry{id: id, created: created}
-		if err := writeFile(s.path(e), data); err != nil {
+		if err := atomicfile.Write(s.path(e), data); err != nil {
 			return &FileError{Op: "write record", Path: s.path(e), Err: err}
 		}
 		return nil
