@@ -10,6 +10,7 @@ import (
 // is not safe for concurrent use.
 type Document struct {
 	file     string
+	text     *text
 	root     *yaml.Node
 	problems []*Error
 }

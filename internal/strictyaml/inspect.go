@@ -25,7 +25,7 @@ func (d *Document) inspect(n *yaml.Node, path string, depth int) {
 		refuse("is an alias, and aliases are not supported: write the value out, or put it in quotes if it is meant to begin with *")
 	case n.Anchor != "":
 		refuse("has an anchor, and anchors are not supported: leave &%s out, or put the value in quotes if it is meant to begin with &", short(n.Anchor))
-	case n.Style&yaml.TaggedStyle != 0 || n.Tag == "!":
+	case d.tagged(n):
 		refuse("has a tag, and tags are not supported: put the value in quotes if it is meant to begin with !")
 	case n.Kind == yaml.SequenceNode:
 		for i, item := range n.Content {
@@ -34,6 +34,12 @@ func (d *Document) inspect(n *yaml.Node, path string, depth int) {
 	case n.Kind == yaml.MappingNode:
 		d.inspectMap(n, path, depth)
 	}
+}
+
+// tagged says whether a value has a tag. The parser drops the tag "!", with
+// which "- ! docs" would mean docs.
+func (d *Document) tagged(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle != 0 || d.text.at(n.Line, n.Column) == '!'
 }
 
 // inspectMap leaves only sound keys in a mapping, each once.
@@ -46,7 +52,7 @@ func (d *Document) inspectMap(n *yaml.Node, path string, depth int) {
 		case key.Tag == "!!merge":
 			d.errorf(key, path, "has a merge key, and merge keys are not supported: write the fields out")
 			continue
-		case key.Kind != yaml.ScalarNode || key.Tag != "!!str" || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0:
+		case key.Kind != yaml.ScalarNode || key.Tag != "!!str" || key.Anchor != "" || d.tagged(key):
 			d.errorf(key, path, "has a key that is not a plain string: put it in quotes if it is meant to be one")
 			continue
 		}

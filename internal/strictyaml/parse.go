@@ -1,14 +1,12 @@
 package strictyaml
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -30,11 +28,12 @@ func Parse(file string, data []byte) ([]*Document, error) {
 	if len(data) > MaxSize {
 		return fail(0, "is larger than %d bytes", MaxSize)
 	}
-	if line, bad := unreadable(data); bad != "" {
+	text := newText(data)
+	if line, bad := text.unreadable(); bad != "" {
 		return fail(line, "%s", bad)
 	}
 	var docs []*Document
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder := yaml.NewDecoder(strings.NewReader(text.all))
 	for {
 		var n yaml.Node
 		err := decoder.Decode(&n)
@@ -42,13 +41,13 @@ func Parse(file string, data []byte) ([]*Document, error) {
 			return docs, nil
 		}
 		if err != nil {
-			line, message := syntax(err, data)
+			line, message := syntax(err, text)
 			return fail(line, "%s", message)
 		}
 		if len(n.Content) != 1 || isEmpty(n.Content[0]) {
 			continue
 		}
-		doc := &Document{file: file, root: n.Content[0]}
+		doc := &Document{file: file, text: text, root: n.Content[0]}
 		doc.inspect(doc.root, "", 1)
 		docs = append(docs, doc)
 	}
@@ -58,29 +57,17 @@ func isEmpty(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Tag == "!!null" && n.Anchor == ""
 }
 
-// unreadable finds the first line with what YAML does not allow, since the
-// parser does not say where it is.
-func unreadable(data []byte) (line int, message string) {
-	for i, text := range bytes.Split(data, []byte("\n")) {
-		if !utf8.Valid(text) {
-			return i + 1, "is not UTF-8 text"
-		}
-		for _, r := range string(text) {
-			if r < ' ' && r != '\t' && r != '\r' || r == 0x7f {
-				return i + 1, fmt.Sprintf("has the control character %U", r)
-			}
-		}
-	}
-	return 0, ""
-}
-
 var (
 	syntaxError   = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	// grammarError are the problems whose lines the parser counts from 0; it
+	// counts those of single tokens from 1.
+	grammarError = regexp.MustCompile(`^(?:did not find expected (?:',' or|'-' indicator|<|key|node content)|` +
+		`found (?:duplicate %|incompatible YAML|undefined tag))`)
 )
 
 // syntax takes the parser's error apart and adds what people trip over.
-func syntax(err error, data []byte) (line int, message string) {
+func syntax(err error, text *text) (line int, message string) {
 	message = err.Error()
 	if m := syntaxError.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -88,16 +75,17 @@ func syntax(err error, data []byte) (line int, message string) {
 	}
 	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
 		star := "*" + m[1]
-		for i, text := range strings.Split(string(data), "\n") {
-			if strings.Contains(text, star) {
-				line = i + 1
-				break
-			}
-		}
-		return line, fmt.Sprintf("put a value that begins with * in quotes: YAML takes %s for an alias", short(star))
+		return text.find(star), fmt.Sprintf("put a value that begins with * in quotes: YAML takes %s for an alias", short(star))
 	}
-	if strings.HasPrefix(message, "did not find expected alphabetic or numeric character") {
+	if line == 0 || grammarError.MatchString(message) {
+		line++
+	}
+	line = min(line, len(text.lines))
+	switch {
+	case strings.HasPrefix(message, "did not find expected alphabetic or numeric character"):
 		message += "; put a value that begins with * or & in quotes"
+	case strings.HasPrefix(message, "found character that cannot start any token"):
+		message += "; put a value that begins with @, ` or % in quotes, and indent with spaces"
 	}
 	return line, message
 }
