@@ -82,6 +82,7 @@ type RegistryImage struct {
 	Digest      Digest
 	Platforms   []string              // sorted
 	Fingerprint catalogue.Fingerprint // its annotation, empty if it has none
+	Toolchain   string                // its annotation: what built it, empty if it has none
 }
 
 // Renderer turns a tree into objects. Implementations are safe for concurrent

@@ -9,6 +9,9 @@ const (
 	// Fingerprint is the annotation on an image index: the fingerprint that it
 	// was built from.
 	Fingerprint = "pharos.dev/fingerprint"
+	// Toolchain is the annotation on an image index: what built it, such as
+	// "go1.26.8".
+	Toolchain = "pharos.dev/toolchain"
 	// ReceiptsOf is the label on every object of a store of receipts; its value
 	// is the target's name. It is not Target, since the store is not delivered.
 	ReceiptsOf = "pharos.dev/receipts-of"

@@ -1,0 +1,228 @@
+package golang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// Registry is where images go to and bases come from; *registry.Registry is
+// one. It must be safe for concurrent use.
+type Registry interface {
+	// Push pushes an index, annotated with the fingerprint, by digest.
+	Push(ctx context.Context, repository string, index v1.ImageIndex, fp catalogue.Fingerprint) (lifecycle.Digest, error)
+	// Image returns one platform's image behind a reference by digest.
+	Image(ctx context.Context, reference, platform string) (v1.Image, error)
+}
+
+// Config is what a builder works with.
+type Config struct {
+	// Registry is required.
+	Registry Registry
+	// Env is the environment of the Go command, as "NAME=value": where it finds
+	// modules, its caches, and the user's credentials for them. Programs pass
+	// os.Environ(). What would change the image is taken out; see the package's
+	// comment. If a name appears twice, the last one counts.
+	Env []string
+	// Go is the path of the Go command. The default is the "go" on Env's PATH.
+	Go string
+	// TempDir is where each build has its private folder. The default is Env's
+	// TMPDIR (TMP on Windows), else /tmp.
+	TempDir string
+	// Log receives, at level debug, how long each step took, and at level warn
+	// what could not be cleaned up. The default discards it.
+	Log *slog.Logger
+}
+
+// Builder builds Go images. It is safe for concurrent use.
+type Builder struct {
+	registry   Registry
+	env        environment
+	goCommand  string
+	tempDir    string
+	log        *slog.Logger
+	toolchains toolchains
+}
+
+var _ lifecycle.Builder = (*Builder)(nil)
+
+// New returns a Builder. It fails if there is no Go command, or no registry.
+func New(c Config) (*Builder, error) {
+	if c.Registry == nil {
+		return nil, errors.New("set up the Go builder: no registry is given")
+	}
+	env := newEnvironment(c.Env)
+	if c.Go == "" {
+		found, err := env.lookPath("go")
+		if err != nil {
+			return nil, &lifecycle.Error{
+				Op: "set up the Go builder", Err: err,
+				Advice: "Install Go (https://go.dev/dl), or put the folder of the go command on PATH.",
+			}
+		}
+		c.Go = found
+	}
+	if c.TempDir == "" {
+		c.TempDir = env.tempDir()
+	}
+	tempDir, err := filepath.Abs(c.TempDir)
+	if err != nil {
+		return nil, fmt.Errorf("set up the Go builder: %w", err)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Builder{
+		registry: c.Registry, env: env, goCommand: c.Go, tempDir: tempDir, log: c.Log,
+		toolchains: toolchains{known: map[string]*toolchain{}},
+	}, nil
+}
+
+// build is one image being built.
+type build struct {
+	*Builder
+	request   lifecycle.BuildRequest
+	recipe    *catalogue.GoBuild
+	platforms []platform
+	folder    *folder
+	output    *output
+}
+
+// Build implements [lifecycle.Builder]. Errors that the image's inputs cause
+// are *[lifecycle.BuildError]; those of the registry are *[lifecycle.Error];
+// if ctx ends, the error matches its cause.
+func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res lifecycle.BuildResult, err error) {
+	name := r.State.Image.Name
+	if r.State.Image.Build.Go == nil {
+		return res, &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for Go"}
+	}
+	if r.Output == nil {
+		r.Output = io.Discard
+	}
+	if r.Full.Objects == nil {
+		r.Full = r.State.Inputs
+	}
+	run := &build{Builder: b, request: r, recipe: r.State.Image.Build.Go, output: newOutput(r.Output)}
+	if err := run.checkRecipe(); err != nil {
+		return res, err
+	}
+	b.sweep()
+	if run.folder, err = b.newFolder(); err != nil {
+		return res, run.broken(err)
+	}
+	defer func() {
+		if err := run.folder.remove(); err != nil {
+			b.log.WarnContext(ctx, "a build's private folder is left; the next build removes it", "image", name, "error", err)
+		}
+	}()
+	res, err = run.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return res, &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
+	}
+	return res, err
+}
+
+func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
+	start := time.Now()
+	if err := b.export(ctx); err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "exported the pruned tree", &start)
+	m, err := b.analyse(ctx)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	tc, err := b.toolchain(ctx, m)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "read the module", &start)
+	images, err := b.images(ctx, m, tc)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "built all platforms", &start)
+	index, size, err := b.index(images, tc)
+	if err != nil {
+		return lifecycle.BuildResult{}, b.broken(err)
+	}
+	digest, err := b.registry.Push(ctx, b.request.Repository, index, b.request.State.Fingerprint)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "pushed", &start)
+	res := lifecycle.BuildResult{Digest: digest, Toolchain: tc.version, Size: size}
+	for _, p := range b.platforms {
+		res.Platforms = append(res.Platforms, p.String())
+	}
+	if base := b.base(); base != "" {
+		res.Bases = []string{base}
+	}
+	return res, nil
+}
+
+// images builds every platform, as many at once as there are processors. The
+// first failure ends the others.
+func (b *build) images(ctx context.Context, m *module, tc *toolchain) ([]v1.Image, error) {
+	images := make([]v1.Image, len(b.platforms))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range b.platforms {
+		g.Go(func() (err error) {
+			// Layers of the base are read after this function has returned, so
+			// they go by the caller's context.
+			images[i], err = b.image(ctx, gctx, m, tc, p)
+			return err
+		})
+	}
+	return images, g.Wait()
+}
+
+func (b *build) step(ctx context.Context, what string, since *time.Time) {
+	now := time.Now()
+	b.log.DebugContext(ctx, what, "image", b.request.State.Image.Name, "took", now.Sub(*since))
+	*since = now
+}
+
+// checkRecipe reports what the recipe itself asks for wrongly, all at once.
+func (b *build) checkRecipe() error {
+	p := problems{image: b.request.State.Image.Name}
+	for _, name := range b.request.State.Image.Platforms {
+		parsed, err := parsePlatform(name)
+		if err != nil {
+			p.add("%v", err)
+			continue
+		}
+		b.platforms = append(b.platforms, parsed)
+	}
+	slices.SortFunc(b.platforms, platform.compare)
+	b.platforms = slices.Compact(b.platforms)
+	if len(b.request.State.Image.Platforms) == 0 {
+		p.add("it names no platform")
+	}
+	checkRecipeEnv(&p, b.recipe.Env)
+	if _, err := joinQuoted(b.recipe.LDFlags); err != nil {
+		p.add("build.go.ldflags: %v", err)
+	}
+	if base := b.base(); base != "" && !isByDigest(base) {
+		p.add("build.go.base: %s is not named by digest, so it could be another image tomorrow; write it as name@sha256:…", base)
+	}
+	return p.err()
+}
+
+// broken is a failure that the inputs did not cause.
+func (b *build) broken(err error) error {
+	return &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
+}

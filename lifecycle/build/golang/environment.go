@@ -1,0 +1,135 @@
+package golang
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// environment holds variables by name. On Windows names are compared without
+// case, so they are kept in upper case there.
+type environment map[string]string
+
+func newEnvironment(list []string) environment {
+	env := make(environment, len(list))
+	for _, kv := range list {
+		// Windows has hidden variables that begin with "=".
+		i := strings.Index(strings.TrimPrefix(kv, "="), "=")
+		if i < 0 {
+			continue
+		}
+		i += len(kv) - len(strings.TrimPrefix(kv, "="))
+		env.set(kv[:i], kv[i+1:])
+	}
+	return env
+}
+
+func (e environment) set(name, value string) {
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name)
+	}
+	e[name] = value
+}
+
+func (e environment) setAll(settings ...string) {
+	for _, s := range settings {
+		if name, value, ok := strings.Cut(s, "="); ok {
+			e.set(name, value)
+		}
+	}
+}
+
+func (e environment) list() []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		list = append(list, name+"="+e[name])
+	}
+	return list
+}
+
+func (e environment) tempDir() string {
+	if runtime.GOOS != "windows" {
+		if dir := e["TMPDIR"]; dir != "" {
+			return dir
+		}
+		return "/tmp"
+	}
+	for _, name := range []string{"TMP", "TEMP", "USERPROFILE"} {
+		if dir := e[name]; dir != "" {
+			return dir
+		}
+	}
+	return `C:\Windows\Temp`
+}
+
+// lookPath is exec.LookPath by this environment. As there, what a relative
+// folder on PATH holds is not run.
+func (e environment) lookPath(program string) (string, error) {
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	for _, dir := range filepath.SplitList(e["PATH"]) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, program)
+		info, err := os.Stat(file)
+		if err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s command on PATH", program)
+}
+
+// decides says whether a variable has a say in what the Go command builds. Such
+// a variable comes from the recipe or from nowhere: the machine's would reach
+// the image past its fingerprint.
+func decides(name string) bool {
+	if strings.HasPrefix(name, "CGO_") {
+		return true
+	}
+	switch name {
+	case "GOFLAGS", "GOENV", "GOWORK", "GOTOOLCHAIN", "GO111MODULE", "GOROOT", "GOTOOLDIR", "GOTMPDIR", "GOBIN",
+		"GOOS", "GOARCH", "GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+		"GOEXPERIMENT", "GOFIPS140", "GODEBUG", "GO_EXTLINK_ENABLED", "GO_LDSO",
+		"CC", "CXX", "FC", "AR", "PKG_CONFIG", "GCCGO", "GOGCCFLAGS", "PWD":
+		return true
+	}
+	return false
+}
+
+// forUser is the user's environment without what would change the image.
+func (e environment) forUser() environment {
+	env := maps.Clone(e)
+	maps.DeleteFunc(env, func(name, _ string) bool { return decides(name) })
+	return env
+}
+
+// checkRecipeEnv refuses what another field of the recipe is for, and cgo with a
+// C compiler that is whichever one the machine has.
+func checkRecipeEnv(p *problems, env map[string]string) {
+	instead := map[string]string{
+		"GOFLAGS": "use ldflags and tags", "GOTOOLCHAIN": "use build.go.toolchain",
+		"GOOS": "use platforms", "GOARCH": "use platforms",
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		switch name {
+		case "GOFLAGS", "GOTOOLCHAIN", "GOOS", "GOARCH":
+			p.add("build.go.env.%s is not the recipe's to set: %s", name, instead[name])
+		case "GOENV", "GOROOT", "GOTOOLDIR", "GOTMPDIR", "GO111MODULE", "GOBIN", "PWD", "PATH", "HOME", "GOPATH", "GOCACHE", "GOCACHEPROG", "GOMODCACHE":
+			p.add("build.go.env.%s is not the recipe's to set: it belongs to the machine", name)
+		case "GOWORK":
+			if env[name] != "off" {
+				p.add(`build.go.env.GOWORK can only be "off": the workspace is the go.work of the tree`)
+			}
+		}
+	}
+	if cgo := env["CGO_ENABLED"]; cgo != "" && cgo != "0" && env["CC"] == "" {
+		p.add("cgo is on, and no C compiler is named, so the image would be made by whichever one this machine has: "+
+			`set build.go.env.CGO_ENABLED to "0", or name the compiler in build.go.env.CC (%s)`, "an absolute path or a name on PATH")
+	}
+}

@@ -1,0 +1,152 @@
+package golang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+const (
+	// scratch is the base that holds nothing.
+	scratch = "scratch"
+	// user is nobody in particular, by number so that Kubernetes can see that it
+	// is not root.
+	user = "65532:65532"
+	// searchPath is for programs that start others, on a base that says none.
+	searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
+
+// base is the reference of the base image, empty if there is none.
+func (b *build) base() string {
+	if b.recipe.Base == "" || b.recipe.Base == scratch {
+		return ""
+	}
+	if !isByDigest(b.recipe.Base) && len(b.request.State.Bases) == 1 {
+		return b.request.State.Bases[0]
+	}
+	return b.recipe.Base
+}
+
+func isByDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
+
+// image builds the image of one platform.
+func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, p platform) (v1.Image, error) {
+	program, err := b.compile(buildCtx, m, tc, p)
+	if err != nil {
+		return nil, err
+	}
+	base, err := b.baseImage(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	layerType := types.OCILayer
+	if mediaType, err := base.MediaType(); err != nil {
+		return nil, b.broken(err)
+	} else if mediaType == types.DockerManifestSchema2 {
+		layerType = types.DockerLayer
+	}
+	name := m.programName()
+	l, err := newLayer(program, name, filepath.Join(b.folder.out(), p.folder()+".tar.gz"), layerType)
+	if err != nil {
+		return nil, b.broken(err)
+	}
+	img, err := configure(base, l, name, p)
+	if err != nil {
+		return nil, b.broken(err)
+	}
+	return img, nil
+}
+
+func (b *build) baseImage(ctx context.Context, p platform) (v1.Image, error) {
+	ref := b.base()
+	if ref == "" {
+		return mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), nil
+	}
+	img, err := b.registry.Image(ctx, ref, p.String())
+	if errors.Is(err, lifecycle.ErrImageNotFound) {
+		return nil, &lifecycle.BuildError{
+			Image: b.request.State.Image.Name, Reason: fmt.Sprintf("its base %s is not in the registry", ref), Err: err,
+		}
+	}
+	return img, err
+}
+
+func configure(base v1.Image, l v1.Layer, name string, p platform) (v1.Image, error) {
+	// A time that says nothing, so that the image is the same tomorrow.
+	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
+	img, err := mutate.Append(base, mutate.Addendum{
+		Layer: l, History: v1.History{Created: epoch, CreatedBy: "pharos", Comment: "go build"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Variant = p.os, p.arch, p.variant
+	config.Created = epoch
+	config.Config.Entrypoint = []string{path.Join(programFolder, name)}
+	config.Config.Cmd = nil
+	config.Config.User = user
+	if !slices.ContainsFunc(config.Config.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
+		config.Config.Env = append(config.Config.Env, searchPath)
+	}
+	return mutate.ConfigFile(img, config)
+}
+
+var majorVersion = regexp.MustCompile(`^v[2-9]\d*$|^v1\d+$`)
+
+// programName is the last element of the package's path, before a major version.
+func (m *module) programName() string {
+	dir := path.Join(m.file.Module.Mod.Path, relativeTo(m.dir, m.pkg))
+	if name := path.Base(dir); !majorVersion.MatchString(name) || path.Dir(dir) == "." {
+		return name
+	}
+	return path.Base(path.Dir(dir))
+}
+
+func relativeTo(dir, p string) string {
+	if dir == "." {
+		return p
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
+}
+
+// index puts the images of all platforms together.
+func (b *build) index(images []v1.Image, tc *toolchain) (index v1.ImageIndex, size int64, err error) {
+	index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for i, img := range images {
+		manifest, err := img.Manifest()
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, l := range manifest.Layers {
+			size += l.Size
+		}
+		p := b.platforms[i].oci()
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
+			MediaType: manifest.MediaType, Platform: &p,
+		}})
+	}
+	annotated, ok := mutate.Annotations(index, map[string]string{keys.Toolchain: tc.version}).(v1.ImageIndex)
+	if !ok {
+		return nil, 0, errors.New("annotate the image index")
+	}
+	return annotated, size, nil
+}

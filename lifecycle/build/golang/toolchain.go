@@ -1,0 +1,143 @@
+package golang
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/version"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// local is the GOTOOLCHAIN of a build that pins none: the Go command's own.
+const local = "local"
+
+// toolchain is a Go toolchain and what the user's configuration says about
+// modules and caches, both from one run of "go env".
+type toolchain struct {
+	setting  string // GOTOOLCHAIN
+	version  string // GOVERSION
+	settings environment
+}
+
+// release is the toolchain's version without the experiments that it was built
+// with, "go1.26.8" of "go1.26.8 X:jsonv2".
+func (t *toolchain) release() string {
+	release, _, _ := strings.Cut(t.version, " ")
+	return release
+}
+
+// userSettings are what a user may have set with "go env -w" and no build can go
+// without. The rest of that file is not read: it has a say in what is built.
+var userSettings = []string{
+	"GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS",
+	"GOPATH", "GOMODCACHE", "GOCACHE", "GOCACHEPROG",
+}
+
+// toolchains remembers what each GOTOOLCHAIN leads to.
+type toolchains struct {
+	mu    sync.Mutex
+	known map[string]*toolchain
+}
+
+func (t *toolchains) get(setting string) *toolchain {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known[setting]
+}
+
+func (t *toolchains) put(tc *toolchain) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known[tc.setting] = tc
+}
+
+// toolchain finds the toolchain that builds the module, downloads it if it is
+// pinned and not here, and checks that it is new enough.
+func (b *build) toolchain(ctx context.Context, m *module) (*toolchain, error) {
+	setting, from := m.pinned(b.recipe)
+	tc := b.toolchains.get(setting)
+	if tc == nil {
+		var err error
+		if tc, err = b.askGo(ctx, setting, from); err != nil {
+			return nil, err
+		}
+		b.toolchains.put(tc)
+	}
+	p := problems{image: b.request.State.Image.Name}
+	for _, want := range m.goLines() {
+		if version.IsValid(tc.release()) && version.Compare("go"+want.version, tc.release()) > 0 {
+			p.add("%s asks for Go %s, and %s is %s: install a newer Go, or pin one with build.go.toolchain or a toolchain line",
+				want.file, want.version, toolchainWords(setting, from), tc.version)
+		}
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return tc, nil
+}
+
+func toolchainWords(setting, from string) string {
+	if setting == local {
+		return "the Go of this machine"
+	}
+	return "the toolchain that " + from + " pins"
+}
+
+func (b *build) askGo(ctx context.Context, setting, from string) (*toolchain, error) {
+	dir := filepath.Join(b.folder.path, "env")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, b.broken(err)
+	}
+	// Its own go.mod, so that none of a parent folder is looked at.
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module env\n"), 0o600); err != nil {
+		return nil, b.broken(err)
+	}
+	env := b.env.forUser()
+	env.setAll("GOTOOLCHAIN="+setting, "GOWORK=off", "GO111MODULE=on", "PWD="+dir)
+	var stdout bytes.Buffer
+	stderr := b.output.writer(b.folder.path)
+	cmd := b.command(ctx, dir, env, append([]string{"env", "-json", "GOVERSION"}, userSettings...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, stderr
+	err := cmd.Run()
+	stderr.flush()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, b.toolchainError(setting, from, stderr.tail(), err)
+	}
+	var values map[string]string
+	if err := json.Unmarshal(stdout.Bytes(), &values); err != nil {
+		return nil, b.broken(fmt.Errorf("read the answer of go env: %w", err))
+	}
+	tc := &toolchain{setting: setting, version: values["GOVERSION"], settings: environment{}}
+	for _, name := range userSettings {
+		if values[name] != "" {
+			tc.settings[name] = values[name]
+		}
+	}
+	return tc, nil
+}
+
+func (b *build) toolchainError(setting, from, output string, err error) error {
+	if setting == local {
+		return b.broken(fmt.Errorf("run go env: %w\n%s", err, strings.TrimSpace(output)))
+	}
+	if isNetworkFailure(output) {
+		return &lifecycle.Error{
+			Op: "get the toolchain " + setting + " for image", On: b.request.State.Image.Name, Class: lifecycle.ErrUnreachable,
+			Err: fmt.Errorf("%w\n%s", err, strings.TrimSpace(output)), Advice: adviceNetwork,
+		}
+	}
+	return &lifecycle.BuildError{
+		Image:  b.request.State.Image.Name,
+		Reason: fmt.Sprintf("the toolchain %s, which %s pins, is not to be had", setting, from),
+		Output: output, Err: err,
+	}
+}

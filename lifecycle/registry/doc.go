@@ -1,0 +1,41 @@
+// Package registry pushes images to container registries, and asks what is
+// there. It speaks the OCI distribution specification, by go-containerregistry.
+//
+// # What is evidence
+//
+// An image that Pharos built is an OCI image index with these annotations:
+//
+//	pharos.dev/fingerprint   what it was built from: "sha256:" and 64 hexadecimal digits
+//	pharos.dev/toolchain     what built it, such as "go1.26.8"
+//
+// It is pushed by digest. The tag "fp-" followed by the fingerprint's 64 digits
+// is moved to it last, when all of it is there, and only serves to find it:
+// tags can be moved by anyone, so [Registry.Find] believes the annotation, which
+// the digest covers, and nothing else. No manifest should name that tag.
+//
+// # Plain HTTP
+//
+// go-containerregistry falls back to plain HTTP by itself for localhost, the
+// loopback addresses, names that end in ".local" and the private addresses of
+// RFC 1918. Here that is refused, with an error that says so, unless
+// [Config].Insecure is set. With it, HTTPS is tried first on every host, and
+// plain HTTP where that fails.
+//
+// # Failures
+//
+// What fails with status 408, 429, 5xx, or a connection that breaks, is tried
+// again four times, after 0.5, 1, 2 and 4 s and up to half as much more, or
+// when a Retry-After says so (30 s at the most). Rests end with the context. A
+// registry that cannot be reached at all, and one that refuses (401, 403), is
+// an error at once. A push goes on where it broke off: it asks before it sends
+// a blob, and does not send again what arrived.
+//
+// Errors are *[lifecycle.Error] with the operation, the image and, where there
+// is any, advice. They match [lifecycle.ErrUnreachable] if the registry cannot
+// be reached or refuses, and [lifecycle.ErrImageNotFound] if it says that it has
+// no such thing; they hold no credentials, and no addresses of uploads, which
+// may contain some.
+//
+// A registry's greeting (GET /v2/), which says how to log in, is asked for once
+// and host, not once and repository.
+package registry

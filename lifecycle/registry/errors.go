@@ -1,0 +1,109 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// fail makes an error of what an operation on a repository ended with.
+func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &lifecycle.Error{Op: op, On: on.String(), Err: &cause{text: describe(err), err: err}}
+	if ctx.Err() != nil {
+		e.Err = context.Cause(ctx)
+		return e
+	}
+	host := repo.RegistryStr()
+	var answer *transport.Error
+	switch {
+	case errors.Is(err, errPlainHTTP):
+		e.Class = lifecycle.ErrUnreachable
+		e.Advice = fmt.Sprintf("If %s really speaks plain HTTP, allow it with registry.insecure: true.", host)
+	case errors.As(err, &answer):
+		e.Class, e.Advice = classify(answer, host, repo)
+	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):
+		e.Class = lifecycle.ErrUnreachable
+		e.Advice = fmt.Sprintf("Check that the registry %s runs and can be reached from here.", host)
+	}
+	return e
+}
+
+func classify(answer *transport.Error, host string, repo name.Repository) (class error, advice string) {
+	switch code := answer.StatusCode; {
+	case code == http.StatusUnauthorized:
+		return lifecycle.ErrUnreachable, fmt.Sprintf("Log in to %s, for example with: docker login %s", host, host)
+	case code == http.StatusForbidden:
+		return lifecycle.ErrUnreachable, fmt.Sprintf("Ask for access to %s, or log in as somebody who has it. Some registries answer so for a repository that does not exist.", repo)
+	case code == http.StatusNotFound:
+		return lifecycle.ErrUnreachable, fmt.Sprintf("Check that the repository %s exists: some registries want it to be created first.", repo)
+	case code == http.StatusTooManyRequests:
+		return lifecycle.ErrUnreachable, fmt.Sprintf("The registry %s wants fewer requests; wait, or log in for a higher limit.", host)
+	case code >= 500:
+		return lifecycle.ErrUnreachable, fmt.Sprintf("The registry %s fails; look at its log.", host)
+	}
+	return nil, ""
+}
+
+// notFound says whether the registry answered that there is no such thing.
+func notFound(err error) bool {
+	var answer *transport.Error
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
+
+// cause says what happened in words that hold no address: addresses of uploads
+// and redirects carry credentials in their queries.
+type cause struct {
+	text string
+	err  error
+}
+
+func (c *cause) Error() string { return c.text }
+func (c *cause) Unwrap() error { return c.err }
+
+// maxDetail bounds what is quoted of a registry's answer.
+const maxDetail = 200
+
+func describe(err error) string {
+	var answer *transport.Error
+	if errors.As(err, &answer) {
+		return describeAnswer(answer)
+	}
+	if errors.Is(err, errPlainHTTP) {
+		return errPlainHTTP.Error()
+	}
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err.Error()
+	}
+	return err.Error()
+}
+
+func describeAnswer(answer *transport.Error) string {
+	var b strings.Builder
+	b.WriteString("the registry answers")
+	if answer.Request != nil {
+		fmt.Fprintf(&b, " %s %s with", answer.Request.Method, answer.Request.URL.Path)
+	}
+	fmt.Fprintf(&b, " %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+	for _, d := range answer.Errors {
+		detail := strings.TrimSuffix(fmt.Sprintf("%s: %s", d.Code, d.Message), ": ")
+		if len(detail) > maxDetail {
+			detail = detail[:maxDetail] + "…"
+		}
+		b.WriteString("; " + strings.ToValidUTF8(detail, "…"))
+	}
+	return b.String()
+}

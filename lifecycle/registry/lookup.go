@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// errNotAnIndex says that a digest or tag leads to something else.
+var errNotAnIndex = errors.New("it is not an image index")
+
+// Lookup implements [lifecycle.Registry]. It reads the index, which a HEAD
+// request would not show the platforms of; that is one request. What stands
+// behind the digest and is not an image index is an error.
+func (r *Registry) Lookup(ctx context.Context, repository string, digest lifecycle.Digest) (lifecycle.RegistryImage, error) {
+	const op = "look up image"
+	repo, err := r.repository(op, repository)
+	if err != nil {
+		return lifecycle.RegistryImage{}, err
+	}
+	ref, err := name.NewDigest(repo.Name()+"@"+string(digest), r.nameOptions()...)
+	if err != nil {
+		return lifecycle.RegistryImage{}, badName(op, repository+"@"+string(digest), err)
+	}
+	return r.read(ctx, op, ref)
+}
+
+// Find implements [lifecycle.Registry]: it follows the fingerprint's tag, and
+// then goes by the annotation of the index alone.
+func (r *Registry) Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (lifecycle.RegistryImage, error) {
+	const op = "find image"
+	repo, err := r.repository(op, repository)
+	if err != nil {
+		return lifecycle.RegistryImage{}, err
+	}
+	tag, err := Tag(fp)
+	if err != nil {
+		return lifecycle.RegistryImage{}, &lifecycle.Error{Op: op, On: repository, Err: err}
+	}
+	ref := repo.Tag(tag)
+	found, err := r.read(ctx, op, ref)
+	if errors.Is(err, errNotAnIndex) || err == nil && found.Fingerprint != fp {
+		return lifecycle.RegistryImage{}, &lifecycle.Error{
+			Op: op, On: ref.String(), Err: fmt.Errorf("%w: the tag leads to something else", lifecycle.ErrImageNotFound),
+		}
+	}
+	return found, err
+}
+
+// Tag is the tag that an image of a fingerprint is found by: "fp-" and the 64
+// hexadecimal digits. It proves nothing: a tag can be moved.
+func Tag(fp catalogue.Fingerprint) (string, error) {
+	digits, ok := strings.CutPrefix(string(fp), "sha256:")
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("%q is not a fingerprint", string(fp))
+	}
+	return "fp-" + digits, nil
+}
+
+func (r *Registry) read(ctx context.Context, op string, ref name.Reference) (lifecycle.RegistryImage, error) {
+	desc, err := r.get(ctx, op, ref)
+	if err != nil {
+		return lifecycle.RegistryImage{}, err
+	}
+	found, err := parse(desc)
+	if err != nil {
+		return lifecycle.RegistryImage{}, &lifecycle.Error{Op: op, On: ref.String(), Err: err}
+	}
+	return found, nil
+}
+
+// get reads a manifest, of which go-containerregistry checks the digest.
+func (r *Registry) get(ctx context.Context, op string, ref name.Reference) (*remote.Descriptor, error) {
+	var desc *remote.Descriptor
+	err := r.retry.do(ctx, r.log, op, func(ctx context.Context) (err error) {
+		desc, err = r.puller.Get(ctx, ref)
+		return err
+	})
+	switch {
+	case err == nil:
+		return desc, nil
+	case ctx.Err() == nil && notFound(err):
+		return nil, &lifecycle.Error{
+			Op: op, On: ref.String(), Err: &cause{text: lifecycle.ErrImageNotFound.Error(), err: errors.Join(lifecycle.ErrImageNotFound, err)},
+		}
+	}
+	return nil, fail(ctx, op, ref, ref.Context(), err)
+}
+
+func parse(desc *remote.Descriptor) (lifecycle.RegistryImage, error) {
+	if !desc.MediaType.IsIndex() {
+		return lifecycle.RegistryImage{}, fmt.Errorf("%w but %q", errNotAnIndex, desc.MediaType)
+	}
+	index, err := v1.ParseIndexManifest(bytes.NewReader(desc.Manifest))
+	if err != nil {
+		return lifecycle.RegistryImage{}, fmt.Errorf("read the image index: %w", err)
+	}
+	return lifecycle.RegistryImage{
+		Digest:      lifecycle.Digest(desc.Digest.String()),
+		Platforms:   platforms(index),
+		Fingerprint: catalogue.Fingerprint(index.Annotations[keys.Fingerprint]),
+		Toolchain:   index.Annotations[keys.Toolchain],
+	}, nil
+}
+
+// platforms returns what an index has images for, sorted.
+func platforms(index *v1.IndexManifest) []string {
+	var names []string
+	for _, m := range index.Manifests {
+		// Attestations stand in an index as images of an unknown platform.
+		if p := m.Platform; p != nil && m.MediaType.IsImage() && p.OS != "unknown" && p.OS != "" {
+			names = append(names, platformName(*p))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// platformName spells a platform as a catalogue does: every arm64 is a v8, so
+// that goes without saying, as in containerd's normal form.
+func platformName(p v1.Platform) string {
+	s := p.OS + "/" + p.Architecture
+	if p.Variant != "" && (p.Architecture != "arm64" || p.Variant != "v8") {
+		s += "/" + p.Variant
+	}
+	return s
+}
