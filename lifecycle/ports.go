@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -196,6 +195,9 @@ type DeliverResult struct {
 type ObserveRequest struct {
 	Target  string
 	Objects []receipt.Object
+	// Earlier are objects of earlier receipts: their resources are searched for
+	// orphans too.
+	Earlier []receipt.Object
 	// Seen is what the target held when the receipt was last live; objects
 	// that differ from it are drifted. Nil skips the comparison.
 	Seen []receipt.Seen
@@ -212,7 +214,8 @@ type Observation struct {
 	// Drifted are those whose fields somebody else changed.
 	Drifted []ObjectStatus
 	// Orphans carry the target's label and are not among the request's
-	// objects. Only resources that the request names are searched.
+	// objects. Only resources that the request names, in Objects or Earlier,
+	// are searched.
 	Orphans []receipt.Object
 }
 
@@ -227,6 +230,3 @@ type ObjectStatus struct {
 
 // Healthy says whether every object was there and healthy.
 func (o Observation) Healthy() bool { return len(o.Unready) == 0 }
-
-// Clock tells the time; the zero Options use the machine's.
-type Clock interface{ Now() time.Time }

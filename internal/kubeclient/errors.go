@@ -3,7 +3,9 @@ package kubeclient
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 
@@ -75,3 +77,15 @@ func Retry(ctx context.Context, f func() error) error {
 
 // NotFound reports whether the server answered that the object does not exist.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// Unavailable reports whether the server could not be reached, did not let us
+// in, or could not answer: nothing that another request would mend.
+func Unavailable(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		code := status.Status().Code
+		return code == http.StatusUnauthorized || code == http.StatusForbidden || Transient(err)
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

@@ -1,0 +1,92 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// situation is what a target said of itself before anything was decided.
+type situation struct {
+	clusterUID string
+	lease      lease.State
+	pointers   receipt.Pointers
+	// applied and live are the receipts that the pointers name, nil if none.
+	// They are the same pointer if they are the same receipt.
+	applied, live *receipt.Record
+	// last is the latest outcome of the applied receipt.
+	last *receipt.Outcome
+	// seen is what the live receipt's last live outcome saw; nil if it is not
+	// known.
+	seen []receipt.Seen
+}
+
+// assess reads the target: six requests at most, three round trips deep.
+func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
+	s := &situation{}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { s.clusterUID, err = l.Cluster.UID(gctx); return err })
+	g.Go(func() (err error) { s.lease, err = l.Lease.Inspect(gctx); return err })
+	g.Go(func() error { return l.readReceipts(gctx, s) })
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if s.applied != nil && s.applied.Target.ClusterUID != s.clusterUID {
+		return nil, &BlockedError{
+			Reason: fmt.Sprintf("the receipts of target %q are of another cluster: they name %s, this one is %s", l.Target, s.applied.Target.ClusterUID, s.clusterUID),
+			Next:   "Check the context, or give this cluster a target of its own.",
+		}
+	}
+	return s, nil
+}
+
+func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) {
+	if s.pointers, err = l.Receipts.Pointers(ctx); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	if s.pointers.Applied != "" {
+		g.Go(func() (err error) { s.applied, err = l.record(ctx, s.pointers.Applied); return err })
+		g.Go(func() error { return l.readOutcomes(ctx, s) })
+	}
+	if s.pointers.Live != "" && s.pointers.Live != s.pointers.Applied {
+		g.Go(func() (err error) { s.live, err = l.record(ctx, s.pointers.Live); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if s.pointers.Live == s.pointers.Applied {
+		s.live = s.applied
+	}
+	return nil
+}
+
+func (l *Lifecycle) record(ctx context.Context, id receipt.ID) (*receipt.Record, error) {
+	r, err := l.Receipts.Get(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read receipt %s of target %q: %w", id, l.Target, err)
+	}
+	return &r, nil
+}
+
+func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
+	outcomes, err := l.Receipts.Outcomes(ctx, s.pointers.Applied)
+	if errors.Is(err, receipt.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the outcomes of receipt %s: %w", s.pointers.Applied, err)
+	}
+	for i := range outcomes {
+		s.last = &outcomes[i]
+		if outcomes[i].Type == receipt.OutcomeLive && s.pointers.Live == s.pointers.Applied {
+			s.seen = outcomes[i].Objects
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// want is what a commit asks for, read from its tree alone.
+type want struct {
+	commit    source.Commit
+	catalogue *catalogue.Catalogue
+	states    []catalogue.State
+}
+
+func (l *Lifecycle) want(ctx context.Context, commit source.Commit) (*want, error) {
+	c, err := catalogue.Load(ctx, commit.Tree)
+	if err != nil {
+		return nil, &Error{Op: "read " + catalogue.FileName, On: "commit " + short(commit.ID), Class: ErrSource, Err: err}
+	}
+	states, err := c.States(ctx, commit.Tree)
+	if err != nil {
+		return nil, &Error{Op: "compute fingerprints", On: "commit " + short(commit.ID), Class: ErrSource, Err: err}
+	}
+	return &want{commit: commit, catalogue: c, states: states}, nil
+}
+
+func short(id source.ID) string {
+	if len(id) > 12 {
+		return string(id[:12])
+	}
+	return string(id)
+}
+
+// decide compares what is wanted with the target. It writes nothing.
+func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []*image, error) {
+	images, err := l.findImages(ctx, w.states, s)
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	p := Plan{Images: imageStatuses(images), Applied: s.pointers.Applied, Live: s.pointers.Live}
+	for _, img := range images {
+		if img.status.Build() {
+			p.Reasons = append(p.Reasons, fmt.Sprintf("image %s has to be built: %s", img.status.Name, img.status.Reason))
+		}
+	}
+	building := len(p.Reasons) > 0
+	needs, err := l.needsDelivery(ctx, w, s, &p)
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	p.Reasons = append(p.Reasons, needs...)
+	switch {
+	case building:
+		p.Decision = DecideBuild
+	case len(needs) > 0:
+		p.Decision = DecideDeliver
+	default:
+		p.Decision = DecideUnchanged
+		p.Reasons, err = l.proveUnchanged(ctx, w, s, p)
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		if p.Reasons[0] != provenUnchanged {
+			p.Decision = DecideDeliver
+		}
+	}
+	return p, images, nil
+}
+
+// needsDelivery returns the reasons for a delivery that records and trees show
+// without looking at the target's objects. It fills in the plan's changes.
+func (l *Lifecycle) needsDelivery(ctx context.Context, w *want, s *situation, p *Plan) ([]string, error) {
+	switch {
+	case s.applied == nil:
+		return []string{"nothing was delivered to this target yet"}, nil
+	case s.live == nil:
+		return []string{"no delivery to this target became healthy yet"}, nil
+	}
+	var reasons []string
+	if s.pointers.Applied != s.pointers.Live {
+		reasons = append(reasons, fmt.Sprintf("the applied receipt %s is not the live one, %s", s.pointers.Applied.Short(), s.pointers.Live.Short()))
+	}
+	if id := l.Renderer.ID(); s.applied.Renderer != id {
+		reasons = append(reasons, fmt.Sprintf("the renderer was %s %s and is %s %s", s.applied.Renderer.Name, s.applied.Renderer.Version, id.Name, id.Version))
+	}
+	before := source.Tree{ID: source.ID(s.applied.Tree), Objects: w.commit.Tree.Objects}
+	if before.ID != w.commit.Tree.ID {
+		classes, err := catalogue.Classify(ctx, before, w.commit.Tree, s.applied.Reads)
+		if errors.Is(err, source.ErrNotFound) {
+			return append(reasons, fmt.Sprintf("the tree of the applied commit %s is not in this repository", short(source.ID(s.applied.Commit)))), nil
+		}
+		if err != nil {
+			return nil, &Error{Op: "compare with the applied commit", On: short(source.ID(s.applied.Commit)), Class: ErrSource, Err: err}
+		}
+		for _, c := range classes {
+			p.Changes = append(p.Changes, PathChange{Path: c.Path, Class: string(c.Class)})
+			switch c.Class {
+			case catalogue.ClassDeliver:
+				reasons = append(reasons, c.Path+" changed, which is delivered")
+			case catalogue.ClassUnknown:
+				reasons = append(reasons, c.Path+" changed, which no pattern knows: declare it as an input, as delivery or as neutral")
+			}
+		}
+	}
+	for _, st := range w.states {
+		known := slices.IndexFunc(s.applied.Images, func(k receipt.Image) bool { return k.Name == st.Image.Name })
+		if known < 0 || s.applied.Images[known].Fingerprint != string(st.Fingerprint) {
+			reasons = append(reasons, fmt.Sprintf("image %s changed", st.Image.Name))
+		}
+	}
+	for _, k := range s.applied.Images {
+		if !slices.ContainsFunc(w.states, func(st catalogue.State) bool { return st.Image.Name == k.Name }) {
+			reasons = append(reasons, fmt.Sprintf("image %s is gone from the catalogue", k.Name))
+		}
+		if k.Repository != l.Pull+"/"+k.Name {
+			reasons = append(reasons, fmt.Sprintf("image %s moved from %s", k.Name, k.Repository))
+		}
+	}
+	return reasons, nil
+}
+
+const provenUnchanged = "the target is what the commit asks for"
+
+// proveUnchanged looks at the target's objects: they must all be there, healthy
+// and as the live receipt left them. It returns the proof, which begins with
+// provenUnchanged, or the reasons for a delivery.
+func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p Plan) ([]string, error) {
+	if s.seen == nil {
+		return []string{"it is not recorded what the live receipt looked like on the target"}, nil
+	}
+	seen, err := l.Deliverer.Observe(ctx, ObserveRequest{Target: l.Target, Objects: s.live.Objects, Seen: s.seen})
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, u := range seen.Unready {
+		reasons = append(reasons, fmt.Sprintf("%s is not healthy: %s", ObjectName(u.Object), u.Reason))
+	}
+	for _, d := range seen.Drifted {
+		reasons = append(reasons, fmt.Sprintf("%s drifted: %s", ObjectName(d.Object), d.Reason))
+	}
+	if len(reasons) > 0 {
+		return reasons, nil
+	}
+	changed := "its tree is the one of the live receipt " + s.pointers.Live.Short()
+	if len(p.Changes) > 0 {
+		changed = fmt.Sprintf("%d paths differ from the live receipt %s, none of which reaches an image or a manifest: %s",
+			len(p.Changes), s.pointers.Live.Short(), firstPaths(p.Changes, 5))
+	}
+	return []string{
+		provenUnchanged,
+		changed,
+		fmt.Sprintf("all %d images have the fingerprint of the live receipt, and the registry answers for each digest", len(w.states)),
+		fmt.Sprintf("all %d objects are there, healthy, and as the live receipt left them", len(s.live.Objects)),
+		"no lease is held, and the applied receipt is the live one",
+	}, nil
+}
+
+func firstPaths(changes []PathChange, n int) string {
+	out := ""
+	for i, c := range changes {
+		if i == n {
+			return out + ", …"
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += c.Path
+	}
+	return out
+}

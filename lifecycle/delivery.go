@@ -1,0 +1,254 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// delivery is what happens to a target while its lease is held.
+type delivery struct {
+	*operation
+	request   ReconcileRequest
+	want      *want
+	situation *situation
+	images    []*image
+	held      *lease.Held
+	result    *ReconcileResult
+
+	record   receipt.Record
+	resolved []receipt.Object // in the order of the rendering
+	id       receipt.ID
+	pointers receipt.Pointers
+}
+
+func (d *delivery) run(ctx context.Context) error {
+	unchanged, err := d.decideAgain(ctx)
+	if err != nil || unchanged {
+		return err
+	}
+	objects, err := d.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.announce(ctx); err != nil {
+		return err
+	}
+	seen, err := d.apply(ctx, objects)
+	if err != nil {
+		return d.failed(ctx, err)
+	}
+	return d.prove(ctx, seen)
+}
+
+// decideAgain notices what happened between reading the target and holding its
+// lease. Under the lease nobody else moves the pointers.
+func (d *delivery) decideAgain(ctx context.Context) (unchanged bool, err error) {
+	now, err := d.Receipts.Pointers(ctx)
+	if err != nil {
+		return false, err
+	}
+	d.pointers = now
+	if now.Version == d.situation.pointers.Version {
+		return false, nil
+	}
+	r := d.request
+	r.Wait = 1 // the lease that the plan will find held is ours
+	if d.situation, d.images, err = d.plan(ctx, d.want, r, d.result); err != nil {
+		return false, err
+	}
+	d.pointers = d.situation.pointers
+	if d.result.Plan.Decision == DecideUnchanged {
+		return true, nil
+	}
+	return false, d.buildAll(ctx, r, d.images, d.result)
+}
+
+// prepare renders the commit with the images' digests and makes the record.
+func (d *delivery) prepare(ctx context.Context) ([]Object, error) {
+	rendering, err := d.render(ctx, d.request.Commit.Tree, d.images)
+	if err != nil {
+		return nil, err
+	}
+	d.result.Findings = rendering.Findings
+	resolved, err := d.Deliverer.Resolve(ctx, rendering.Objects)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range resolved {
+		rendering.Objects[i].Namespace = o.Namespace
+	}
+	d.resolved, d.record = resolved, d.newRecord(rendering, resolved)
+	return rendering.Objects, nil
+}
+
+func (d *delivery) newRecord(rendering Rendering, resolved []receipt.Object) receipt.Record {
+	w := d.want
+	rec := receipt.Record{
+		APIVersion: receipt.APIVersion, Kind: receipt.Kind,
+		Target:    receipt.Target{Name: d.Target, ClusterUID: d.situation.clusterUID},
+		Parent:    d.pointers.Applied,
+		Commit:    string(w.commit.ID),
+		Tree:      string(w.commit.Tree.ID),
+		Catalogue: w.catalogue.Digest,
+		Renderer:  d.Renderer.ID(),
+		Reads:     rendering.Reads,
+		Objects:   slices.SortedFunc(slices.Values(resolved), receipt.CompareObjects),
+	}
+	for _, img := range d.images {
+		entry := receipt.Image{
+			Name: img.status.Name, Fingerprint: string(img.status.Fingerprint), Repository: img.status.Repository,
+			Digest: string(img.status.Digest), Platforms: img.platforms, Bases: img.bases, Toolchain: img.toolchain,
+		}
+		for _, f := range img.state.Preimage {
+			entry.Preimage = append(entry.Preimage, receipt.Field(f))
+		}
+		rec.Images = append(rec.Images, entry)
+	}
+	if again, ok := d.sameAsApplied(rec); ok {
+		return again
+	}
+	return rec
+}
+
+// sameAsApplied returns the applied record if rec asks for the very same:
+// delivering it again is the same receipt, not a child of itself.
+func (d *delivery) sameAsApplied(rec receipt.Record) (receipt.Record, bool) {
+	if d.situation.applied == nil {
+		return rec, false
+	}
+	rec.Parent = d.situation.applied.Parent
+	id, err := rec.ID()
+	return rec, err == nil && id == d.pointers.Applied
+}
+
+// announce records what is about to be delivered before anything changes.
+func (d *delivery) announce(ctx context.Context) (err error) {
+	if err := d.held.Check(ctx); err != nil {
+		return err
+	}
+	if d.id, err = d.Receipts.Put(ctx, d.record); err != nil {
+		return fmt.Errorf("record the receipt: %w", err)
+	}
+	d.result.Receipt = d.id
+	d.emit(Event{Type: EventReceiptWritten, Receipt: d.id})
+
+	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeAttempt}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventAttemptRecorded, Receipt: d.id, Outcome: receipt.OutcomeAttempt})
+
+	if d.pointers.Applied == d.id {
+		return nil
+	}
+	before := d.pointers.Applied
+	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.pointers.Live}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventAppliedMoved, Receipt: d.id})
+	if before == "" {
+		return nil
+	}
+	return d.addOutcome(ctx, before, receipt.Outcome{Type: receipt.OutcomeSuperseded})
+}
+
+func (d *delivery) movePointers(ctx context.Context, to receipt.Pointers) error {
+	if err := d.held.Check(ctx); err != nil {
+		return err
+	}
+	moved, err := d.Receipts.SetPointers(ctx, d.pointers, to)
+	if err != nil {
+		return fmt.Errorf("move the pointers of target %q: %w", d.Target, err)
+	}
+	d.pointers = moved
+	return nil
+}
+
+func (d *delivery) addOutcome(ctx context.Context, id receipt.ID, out receipt.Outcome) error {
+	if err := d.held.Check(ctx); err != nil {
+		return err
+	}
+	out.Time, out.Operation, out.Actor = d.Now().UTC(), d.operation.id, d.Actor
+	if err := d.Receipts.AddOutcome(ctx, id, out); err != nil {
+		return fmt.Errorf("record the outcome %q of receipt %s: %w", out.Type, id.Short(), err)
+	}
+	return nil
+}
+
+// apply brings the objects to the target and waits until they are healthy.
+func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, error) {
+	done, err := d.Deliverer.Deliver(ctx, DeliverRequest{
+		Objects: objects, Resolved: d.resolved, Target: d.Target, Guard: d.held.Check, Force: d.request.Force,
+		Progress: func(c Change) { d.emit(Event{Type: EventObjectApplied, Receipt: d.id, Change: &c}) },
+	})
+	d.result.Changes = done.Changes
+	if err != nil {
+		return Observation{}, err
+	}
+	d.emit(Event{Type: EventDelivered, Receipt: d.id})
+
+	earlier, err := d.earlierObjects(ctx, d.record.Parent)
+	if err != nil {
+		return Observation{}, err
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, d.request.Timeout, fmt.Errorf("the target did not become healthy within %s", d.request.Timeout))
+	defer cancel()
+	seen, err := d.Deliverer.Wait(wait, ObserveRequest{
+		Target: d.Target, Objects: d.record.Objects, Earlier: earlier,
+		Progress: func(o Observation) {
+			if !o.Healthy() {
+				d.emit(Event{Type: EventWaiting, Receipt: d.id, Unready: o.Unready})
+			}
+		},
+	})
+	d.result.Orphans = seen.Orphans
+	if err != nil {
+		return seen, err
+	}
+	d.emit(Event{Type: EventHealthy, Receipt: d.id})
+	return seen, nil
+}
+
+// failed records why a delivery ended, and returns err. The applied pointer
+// stays: it says what is on the target.
+func (d *delivery) failed(ctx context.Context, err error) error {
+	cause := err
+	if ctx.Err() != nil {
+		cause = errors.Join(context.Cause(ctx), err)
+	}
+	if errors.Is(cause, lease.ErrLost) {
+		return err // whoever has the lease now speaks for the target
+	}
+	ctx, cancel := afterwards(ctx)
+	defer cancel()
+	if recErr := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeFailed, Reason: strings.TrimSpace(err.Error())}); recErr != nil {
+		return errors.Join(err, recErr)
+	}
+	d.emit(Event{Type: EventOutcomeRecorded, Receipt: d.id, Outcome: receipt.OutcomeFailed, Error: err.Error()})
+	return err
+}
+
+// prove records that the target is healthy at exactly this receipt: the outcome
+// first, so that the pointer never names a receipt without its evidence.
+func (d *delivery) prove(ctx context.Context, seen Observation) error {
+	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeLive, Objects: seen.Seen}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventOutcomeRecorded, Receipt: d.id, Outcome: receipt.OutcomeLive})
+	if d.pointers.Live == d.id {
+		return nil
+	}
+	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.id}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventLiveMoved, Receipt: d.id})
+	return nil
+}
+
+func (o *operation) labels() map[string]string { return map[string]string{keys.Target: o.Target} }

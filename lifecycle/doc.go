@@ -1,0 +1,44 @@
+// Package lifecycle holds the order of things: how a Git commit becomes what
+// runs on a target, and the small interfaces that this needs.
+//
+// # A delivery
+//
+// [Lifecycle.Reconcile] takes a commit and a target and goes through these
+// steps. An [Event] reports each one after its durable effect:
+//
+//  1. Read the catalogue at the commit and compute every image's fingerprint.
+//  2. Read the target: the cluster's UID, the two pointers, the receipts they
+//     name, the lease. Ask the registry for every image.
+//  3. Decide: unchanged, deliver, or build and deliver. If the target is
+//     unchanged, look at its objects for the proof, and end without a write.
+//  4. Build what the registry does not have: all images, or none.
+//  5. Acquire the target's lease, read the pointers again, and decide again if
+//     they moved.
+//  6. Render the commit with the images' digests and write the receipt, which
+//     is the record of what is asked for.
+//  7. Record the attempt and move the applied pointer. Only then
+//  8. apply the objects, and wait until they are healthy at their newest
+//     generation.
+//  9. Record the outcome with what was seen, and move the live pointer.
+//  10. Release the lease.
+//
+// # Guarantees
+//
+// A process may be killed between any two steps. Builds are found again by
+// their fingerprint; a receipt is written idempotently, since its ID is the
+// hash of its content; the applied pointer moves before the first object, so
+// that it always names what may be on the target; the live pointer moves only
+// after the evidence was recorded. The lease of a killed process ends by itself
+// within half a minute. Running the same commit again ends right.
+//
+// The lease's fencing token is checked right before every write to the target.
+//
+// Nothing is ever deleted: objects that earlier receipts named and this one does
+// not are listed as orphans.
+//
+// # Parts
+//
+// The package imports no implementation. Builders are in lifecycle/build, the
+// renderer in lifecycle/render, deliverers in lifecycle/deliver, the registry
+// in lifecycle/registry; lifecycle/standard puts the usual set together.
+package lifecycle

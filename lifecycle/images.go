@@ -1,0 +1,225 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// image is an image on its way into a record.
+type image struct {
+	state     catalogue.State
+	status    ImageStatus
+	platforms []string
+	bases     []string
+	toolchain string
+}
+
+func (i *image) push(l *Lifecycle) string { return l.Push + "/" + i.state.Image.Name }
+
+// findImages asks the registry for every image, all at once: one request for an
+// image that a receipt knows, one more where none does.
+func (l *Lifecycle) findImages(ctx context.Context, states []catalogue.State, s *situation) ([]*image, error) {
+	images := make([]*image, len(states))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(32)
+	for i, st := range states {
+		img := &image{state: st, platforms: st.Image.Platforms, bases: st.Bases, status: ImageStatus{
+			Name: st.Image.Name, Fingerprint: st.Fingerprint, Repository: l.Pull + "/" + st.Image.Name,
+		}}
+		images[i] = img
+		g.Go(func() error { return l.findImage(ctx, img, s) })
+	}
+	return images, g.Wait()
+}
+
+func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) error {
+	known, which := knownImage(img, s)
+	if known != nil {
+		found, err := l.Registry.Lookup(ctx, img.push(l), Digest(known.Digest))
+		switch {
+		case errors.Is(err, ErrImageNotFound):
+			img.status.Reason = fmt.Sprintf("the registry lost %s@%s", img.push(l), known.Digest)
+			return nil
+		case err != nil:
+			return err
+		}
+		if missing := missingPlatforms(img, found); len(missing) > 0 {
+			img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
+			return nil
+		}
+		img.toolchain = known.Toolchain
+		img.status.Digest, img.status.Reason = found.Digest, "same fingerprint as in the "+which+" receipt"
+		return nil
+	}
+	found, err := l.Registry.Find(ctx, img.push(l), img.state.Fingerprint)
+	switch {
+	case errors.Is(err, ErrImageNotFound):
+		img.status.Reason = changedSince(img, s)
+		return nil
+	case err != nil:
+		return err
+	}
+	if missing := missingPlatforms(img, found); len(missing) > 0 {
+		img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
+		return nil
+	}
+	img.status.Digest, img.status.Reason = found.Digest, "the registry has an image of this fingerprint"
+	return nil
+}
+
+// knownImage looks for an image of the same fingerprint in the receipts.
+func knownImage(img *image, s *situation) (*receipt.Image, string) {
+	for _, r := range []struct {
+		record *receipt.Record
+		which  string
+	}{{s.live, "live"}, {s.applied, "applied"}} {
+		if r.record == nil {
+			continue
+		}
+		for i := range r.record.Images {
+			known := &r.record.Images[i]
+			if known.Fingerprint == string(img.state.Fingerprint) && known.Repository == img.status.Repository {
+				return known, r.which
+			}
+		}
+	}
+	return nil, ""
+}
+
+func missingPlatforms(img *image, found RegistryImage) []string {
+	var missing []string
+	for _, p := range img.platforms {
+		if !slices.Contains(found.Platforms, p) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// changedSince says what differs from the image of that name in the applied
+// receipt: the keys of the preimage that changed.
+func changedSince(img *image, s *situation) string {
+	if s.applied == nil {
+		return "it was never built"
+	}
+	i := slices.IndexFunc(s.applied.Images, func(k receipt.Image) bool { return k.Name == img.status.Name })
+	if i < 0 {
+		return "it is new in the catalogue"
+	}
+	before := map[string]string{}
+	for _, f := range s.applied.Images[i].Preimage {
+		before[f.Key] = f.Value
+	}
+	var changed []string
+	for _, f := range img.state.Preimage {
+		if old, ok := before[f.Key]; !ok || old != f.Value {
+			changed = append(changed, f.Key)
+		}
+		delete(before, f.Key)
+	}
+	for key := range before {
+		changed = append(changed, key)
+	}
+	if len(changed) == 0 {
+		return "the registry has no image of this fingerprint"
+	}
+	slices.Sort(changed)
+	return "changed: " + strings.Join(changed, ", ")
+}
+
+// buildImages builds what has no digest yet. All or nothing: the first failure
+// stops what has not started, and the others end.
+func (o *operation) buildImages(ctx context.Context, r ReconcileRequest, images []*image) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.Jobs)
+	out := &lineWriters{open: r.Output}
+	for _, img := range images {
+		if !img.status.Build() {
+			o.emit(Event{Type: EventImageReused, Image: copyOf(img.status)})
+			continue
+		}
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return o.buildImage(ctx, r, img, out.writer(img.status.Name))
+		})
+	}
+	return g.Wait()
+}
+
+func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *image, out io.Writer) error {
+	start := time.Now()
+	builder, err := o.builder(img)
+	if err != nil {
+		return err
+	}
+	built, err := builder.Build(ctx, BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out})
+	if err != nil {
+		return err
+	}
+	found, err := o.Registry.Lookup(ctx, img.push(o.Lifecycle), built.Digest)
+	if err != nil {
+		return fmt.Errorf("check image %q, which was just pushed: %w", img.status.Name, err)
+	}
+	if missing := missingPlatforms(img, found); len(missing) > 0 {
+		return &BuildError{Image: img.status.Name, Reason: "the built image misses the platforms " + strings.Join(missing, ", ")}
+	}
+	img.status.Digest, img.bases, img.toolchain = built.Digest, built.Bases, built.Toolchain
+	o.emit(Event{Type: EventImageBuilt, Image: copyOf(img.status), Took: time.Since(start)})
+	return nil
+}
+
+func (l *Lifecycle) builder(img *image) (Builder, error) {
+	kind := img.state.Image.Build.Kind()
+	b, ok := l.Builders[kind]
+	if !ok {
+		return nil, &Error{Op: "build image", On: img.status.Name, Class: ErrSource,
+			Err: fmt.Errorf("there is no builder for recipes of kind %q", kind)}
+	}
+	return b, nil
+}
+
+// lineWriters hands out a writer for each image.
+type lineWriters struct {
+	mu   sync.Mutex
+	open func(image string) io.Writer
+}
+
+func (w *lineWriters) writer(image string) io.Writer {
+	if w.open == nil {
+		return io.Discard
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open(image)
+}
+
+func imageRefs(images []*image) []ImageRef {
+	refs := make([]ImageRef, len(images))
+	for i, img := range images {
+		refs[i] = ImageRef{Name: img.status.Name, Repository: img.status.Repository, Digest: img.status.Digest}
+	}
+	return refs
+}
+
+func imageStatuses(images []*image) []ImageStatus {
+	out := make([]ImageStatus, len(images))
+	for i, img := range images {
+		out[i] = img.status
+	}
+	return out
+}
+
+func copyOf[T any](v T) *T { return &v }

@@ -1,0 +1,97 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// Cluster is what a lifecycle needs to know of the target's cluster.
+// Implementations are safe for concurrent use.
+type Cluster interface {
+	// UID identifies the cluster: the UID of its namespace kube-system.
+	UID(ctx context.Context) (string, error)
+	// Prepare makes sure that the namespace for receipts and the lease is
+	// there. It changes nothing else, and nothing if it is.
+	Prepare(ctx context.Context) error
+}
+
+// Lease is the lease of the target. *lease.Manager is one.
+type Lease interface {
+	Inspect(ctx context.Context) (lease.State, error)
+	Acquire(ctx context.Context, r lease.Request) (*lease.Held, error)
+}
+
+// Config is a target and everything that delivering to it needs.
+type Config struct {
+	// Target is the target's name. Required.
+	Target string
+	// Overlay is the folder of the kustomization in the tree. Required.
+	Overlay string
+	// Push and Pull are the repositories' common prefix as the builders and as
+	// the target see it, "localhost:5000/dev". The default of Pull is Push.
+	Push, Pull string
+
+	Cluster   Cluster            // required
+	Receipts  receipt.Store      // required
+	Lease     Lease              // required
+	Registry  Registry           // required
+	Builders  map[string]Builder // by the kind of recipe: "go"
+	Renderer  Renderer           // required
+	Deliverer Deliverer          // required
+
+	// Actor is user@host, for people: the lease and the outcomes show it.
+	Actor string
+	// Jobs is how many images are built at once. The default is 4.
+	Jobs int
+	// Log receives what is no event. The default discards.
+	Log *slog.Logger
+	// Now tells the time that events and outcomes carry. The default is
+	// time.Now.
+	Now func() time.Time
+}
+
+// Lifecycle delivers commits to one target. It is safe for concurrent use: the
+// target's lease lets one delivery at a time happen.
+type Lifecycle struct{ Config }
+
+// New checks the configuration and returns a Lifecycle. It reads nothing from
+// the target.
+func New(c Config) (*Lifecycle, error) {
+	var missing []error
+	require := func(ok bool, field string) {
+		if !ok {
+			missing = append(missing, fmt.Errorf("lifecycle: Config.%s is required", field))
+		}
+	}
+	require(c.Target != "", "Target")
+	require(c.Overlay != "", "Overlay")
+	require(c.Push != "", "Push")
+	require(c.Cluster != nil, "Cluster")
+	require(c.Receipts != nil, "Receipts")
+	require(c.Lease != nil, "Lease")
+	require(c.Registry != nil, "Registry")
+	require(c.Renderer != nil, "Renderer")
+	require(c.Deliverer != nil, "Deliverer")
+	if len(missing) > 0 {
+		return nil, errors.Join(missing...)
+	}
+	if c.Pull == "" {
+		c.Pull = c.Push
+	}
+	if c.Jobs <= 0 {
+		c.Jobs = 4
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Lifecycle{c}, nil
+}

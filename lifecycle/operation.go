@@ -1,0 +1,35 @@
+package lifecycle
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+)
+
+// operation is one call: it stamps the events and sends them one at a time.
+type operation struct {
+	*Lifecycle
+	id     string
+	commit string
+	start  time.Time
+
+	mu   sync.Mutex
+	sink Sink
+}
+
+func (l *Lifecycle) begin(commit string, sink Sink) *operation {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return &operation{Lifecycle: l, id: hex.EncodeToString(b[:]), commit: commit, start: l.Now(), sink: sink}
+}
+
+func (o *operation) emit(e Event) {
+	if o.sink == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e.Time, e.Operation, e.Target, e.Commit = o.Now().UTC(), o.id, o.Target, o.commit
+	o.sink(e)
+}

@@ -1,0 +1,61 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// Status is what a target is, seen at one moment.
+type Status struct {
+	Target     string
+	ClusterUID string
+	// Applied is the receipt that the target was last told, Live the one that
+	// it was last seen healthy at. Nil if there is none.
+	Applied, Live *ReceiptStatus
+	// Last is the latest outcome of the applied receipt, nil if none.
+	Last *receipt.Outcome
+	// Lease is the target's lease.
+	Lease lease.State
+	// Observation compares the target's objects with the applied receipt.
+	Observation Observation
+}
+
+// ReceiptStatus is a receipt and its ID.
+type ReceiptStatus struct {
+	ID     receipt.ID
+	Record receipt.Record
+}
+
+// IsLive says whether the target is healthy, undrifted, and at the receipt that
+// was applied last.
+func (s Status) IsLive() bool {
+	return s.Applied != nil && s.Live != nil && s.Applied.ID == s.Live.ID && s.Observation.Healthy() && len(s.Observation.Drifted) == 0
+}
+
+// Status looks at the target once. It writes nothing. Errors are those of
+// Reconcile; a target to which nothing was delivered is none.
+func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
+	s, err := l.assess(ctx)
+	if err != nil {
+		return Status{}, TargetError(err)
+	}
+	st := Status{Target: l.Target, ClusterUID: s.clusterUID, Last: s.last, Lease: s.lease}
+	if s.live != nil {
+		st.Live = &ReceiptStatus{ID: s.pointers.Live, Record: *s.live}
+	}
+	if s.applied == nil {
+		return st, nil
+	}
+	st.Applied = &ReceiptStatus{ID: s.pointers.Applied, Record: *s.applied}
+	earlier, err := l.earlierObjects(ctx, s.applied.Parent)
+	if err != nil {
+		return Status{}, TargetError(err)
+	}
+	st.Observation, err = l.Deliverer.Observe(ctx, ObserveRequest{Target: l.Target, Objects: s.applied.Objects, Earlier: earlier, Seen: s.seen})
+	if err != nil {
+		return Status{}, TargetError(err)
+	}
+	return st, nil
+}
