@@ -1,0 +1,28 @@
+// Command kubectl-pharos is kubectl's plugin for Pharos: kubectl pharos. Every
+// file but this one holds one subcommand or one thing that all of them share;
+// what they do is in the library.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // the kubeconfig may name any of them
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	cmd := newRoot(streams)
+	cmd.SetArgs(args)
+	return report(streams.ErrOut, cmd.ExecuteContext(ctx))
+}

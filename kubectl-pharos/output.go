@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+)
+
+const apiVersion = "pharos.dev/v1alpha1"
+
+// object is anything printable by -o: it becomes apiVersion, kind, metadata and
+// its own fields.
+type object map[string]any
+
+func newObject(kind, name string, fields any) (object, error) {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	o := object{}
+	if err := json.Unmarshal(data, &o); err != nil {
+		return nil, err
+	}
+	o["apiVersion"], o["kind"] = apiVersion, kind
+	o["metadata"] = map[string]any{"name": name}
+	return o, nil
+}
+
+// output is the -o flag.
+type output struct{ flags *genericclioptions.PrintFlags }
+
+func newOutput(cmd *cobra.Command) *output {
+	o := &output{flags: genericclioptions.NewPrintFlags("")}
+	o.flags.AddFlags(cmd)
+	if f := cmd.Flags().Lookup("output"); f != nil {
+		f.Usage = "Output format. One of: (" + strings.Join(append(o.flags.AllowedFormats(), "wide"), ", ") + ")."
+	}
+	return o
+}
+
+func (o *output) format() string { return *o.flags.OutputFormat }
+
+// human says that the output is for a person: nothing asked for, or wide.
+func (o *output) human() bool { return o.format() == "" || o.format() == "wide" }
+
+// check refuses a format that does not exist before any work is done for it.
+func (o *output) check() error {
+	if o.human() {
+		return nil
+	}
+	_, err := o.flags.ToPrinter()
+	return err
+}
+
+// print writes one object in the format of -o.
+func (o *output) print(w io.Writer, obj object) error {
+	return o.printObject(w, &unstructured.Unstructured{Object: obj})
+}
+
+// printList writes a list in the format of -o.
+func (o *output) printList(w io.Writer, kind string, items []object) error {
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	for _, item := range items {
+		list.Items = append(list.Items, unstructured.Unstructured{Object: item})
+	}
+	return o.printObject(w, list)
+}
+
+func (o *output) printObject(w io.Writer, obj runtime.Object) error {
+	p, err := o.flags.ToPrinter()
+	if err != nil {
+		return err
+	}
+	return p.PrintObj(obj, w)
+}
+
+// column is one column of a table; wide ones are shown with -o wide only.
+type column struct {
+	name string
+	wide bool
+}
+
+// table writes rows as kubectl does.
+func (o *output) table(w io.Writer, columns []column, rows [][]any) error {
+	t := &metav1.Table{}
+	for _, c := range columns {
+		def := metav1.TableColumnDefinition{Name: c.name, Type: "string"}
+		if c.wide {
+			def.Priority = 1
+		}
+		t.ColumnDefinitions = append(t.ColumnDefinitions, def)
+	}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, metav1.TableRow{Cells: r})
+	}
+	return printers.NewTablePrinter(printers.PrintOptions{Wide: o.format() == "wide"}).PrintObj(t, w)
+}
+
+// linef writes a line for a person.
+func linef(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

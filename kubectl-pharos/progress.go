@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// progress writes the events of a delivery as lines.
+type progress struct {
+	w       io.Writer
+	verbose bool
+
+	mu      sync.Mutex
+	waiting map[string]string // what was said last about each object
+}
+
+func (p *progress) event(e lifecycle.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Type {
+	case lifecycle.EventPlanned:
+		linef(p.w, "%s: %s", e.Target, e.Plan.Decision)
+		for _, r := range e.Plan.Reasons {
+			linef(p.w, "  %s", r)
+		}
+	case lifecycle.EventImageBuilt:
+		linef(p.w, "built %s in %s: %s", e.Image.Name, seconds(e.Took), e.Image.Digest)
+	case lifecycle.EventImageReused:
+		linef(p.w, "reused %s: %s", e.Image.Name, e.Image.Reason)
+	case lifecycle.EventReceiptWritten:
+		linef(p.w, "recorded receipt %s", e.Receipt.Short())
+	case lifecycle.EventObjectApplied:
+		if e.Change.Type != lifecycle.ChangeUnchanged {
+			linef(p.w, "%s %s", e.Change.Type, lifecycle.ObjectName(e.Change.Object))
+		}
+	case lifecycle.EventWaiting:
+		p.wait(e.Unready)
+	case lifecycle.EventHealthy:
+		linef(p.w, "healthy")
+	}
+}
+
+// wait says of each object what it waits for, once.
+func (p *progress) wait(unready []lifecycle.ObjectStatus) {
+	said := map[string]string{}
+	for _, u := range unready {
+		name := lifecycle.ObjectName(u.Object)
+		said[name] = u.Reason
+		if p.waiting[name] != u.Reason {
+			linef(p.w, "waiting for %s: %s", name, u.Reason)
+		}
+	}
+	p.waiting = said
+}
+
+// output shows what the tools print, each line with the image's name.
+func (p *progress) output(image string) io.Writer {
+	if !p.verbose {
+		return io.Discard
+	}
+	return &prefixed{p: p, prefix: image + " | "}
+}
+
+type prefixed struct {
+	p      *progress
+	prefix string
+	rest   []byte
+}
+
+func (w *prefixed) Write(data []byte) (int, error) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	w.rest = append(w.rest, data...)
+	for {
+		i := bytes.IndexByte(w.rest, '\n')
+		if i < 0 {
+			return len(data), nil
+		}
+		linef(w.p.w, "%s%s", w.prefix, w.rest[:i])
+		w.rest = w.rest[i+1:]
+	}
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+func shortID(id string) string {
+	id = strings.TrimPrefix(id, "sha256:")
+	return id[:min(len(id), 12)]
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+func newReceipts(s *shared) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "receipts",
+		Short: "Read the records of what was delivered",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newReceiptsList(s), newReceiptsShow(s))
+	return cmd
+}
+
+type receiptsOptions struct {
+	*shared
+	output *output
+}
+
+func newReceiptsList(s *shared) *cobra.Command {
+	o := &receiptsOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the target's receipts, newest first",
+		Example: `  kubectl pharos receipts list
+
+  # Every commit that was ever delivered
+  kubectl pharos receipts list -o jsonpath='{.items[*].commit}'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context()) },
+	}
+	o.output = newOutput(cmd)
+	return cmd
+}
+
+func newReceiptsShow(s *shared) *cobra.Command {
+	o := &receiptsOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "show RECEIPT",
+		Short: "Show one receipt: images, objects, outcomes",
+		Long: `Show one receipt: images, objects, outcomes.
+
+RECEIPT is a receipt's ID, its first digits, or one of the words applied and live.`,
+		Example: `  kubectl pharos receipts show live
+
+  # The whole record
+  kubectl pharos receipts show 3f2a9c -o yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.show(cmd.Context(), args[0]) },
+	}
+	o.output = newOutput(cmd)
+	return cmd
+}
+
+func (o *receiptsOptions) store(ctx context.Context) (receipt.Store, error) {
+	if err := o.output.check(); err != nil {
+		return nil, err
+	}
+	_, t, so, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return standard.NewReceipts(t, so)
+}
+
+type summaryFields struct {
+	Receipt receipt.ID `json:"receipt"`
+	Parent  receipt.ID `json:"parent,omitempty"`
+	Commit  string     `json:"commit"`
+	Created time.Time  `json:"created"`
+	Is      []string   `json:"is,omitempty"` // applied, live
+	Outcome string     `json:"outcome,omitempty"`
+}
+
+func (o *receiptsOptions) list(ctx context.Context) error {
+	store, err := o.store(ctx)
+	if err != nil {
+		return err
+	}
+	pointers, err := store.Pointers(ctx)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	summaries, err := store.List(ctx)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	var rows [][]any
+	var items []object
+	for _, s := range summaries {
+		f := summaryFields{Receipt: s.ID, Parent: s.Parent, Commit: s.Commit, Created: s.Created, Is: pointed(s.ID, pointers)}
+		if s.Last != nil {
+			f.Outcome = string(s.Last.Type)
+		}
+		item, err := newObject("Receipt", s.ID.Hex(), f)
+		if err != nil {
+			return err
+		}
+		items = append(items, item)
+		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.Outcome, strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), string(s.ID)})
+	}
+	if !o.output.human() {
+		return o.output.printList(o.Out, "ReceiptList", items)
+	}
+	return o.output.table(o.Out, []column{{name: "Receipt"}, {name: "Commit"}, {name: "Outcome"}, {name: "Is"}, {name: "Age"}, {name: "ID", wide: true}}, rows)
+}
+
+func pointed(id receipt.ID, p receipt.Pointers) []string {
+	var is []string
+	if id == p.Applied {
+		is = append(is, "applied")
+	}
+	if id == p.Live {
+		is = append(is, "live")
+	}
+	return is
+}
+
+func (o *receiptsOptions) show(ctx context.Context, name string) error {
+	store, err := o.store(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := findReceipt(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	rec, err := store.Get(ctx, id)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	outcomes, err := store.Outcomes(ctx, id)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	if o.output.human() {
+		o.printReceipt(id, rec, outcomes)
+		return nil
+	}
+	obj, err := newObject("Receipt", id.Hex(), struct {
+		Record   receipt.Record    `json:"record"`
+		Outcomes []receipt.Outcome `json:"outcomes"`
+	}{rec, outcomes})
+	if err != nil {
+		return err
+	}
+	return o.output.print(o.Out, obj)
+}
+
+// findReceipt resolves a word, an ID or the first digits of one.
+func findReceipt(ctx context.Context, store receipt.Store, name string) (receipt.ID, error) {
+	if id, err := receipt.ParseID(name); err == nil {
+		return id, nil
+	}
+	pointers, err := store.Pointers(ctx)
+	if err != nil {
+		return "", lifecycle.TargetError(err)
+	}
+	named := map[string]receipt.ID{"applied": pointers.Applied, "live": pointers.Live}
+	if id, ok := named[name]; ok {
+		if id == "" {
+			return "", fmt.Errorf("no receipt is %s yet", name)
+		}
+		return id, nil
+	}
+	summaries, err := store.List(ctx)
+	if err != nil {
+		return "", lifecycle.TargetError(err)
+	}
+	var found []receipt.ID
+	for _, s := range summaries {
+		if strings.HasPrefix(s.ID.Hex(), strings.TrimPrefix(name, "sha256:")) {
+			found = append(found, s.ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("no receipt begins with %q: see kubectl pharos receipts list", name)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%d receipts begin with %q: give more digits", len(found), name)
+}
+
+func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcomes []receipt.Outcome) {
+	w := o.Out
+	linef(w, "Receipt:   %s", id)
+	linef(w, "Target:    %s (cluster %s)", rec.Target.Name, rec.Target.ClusterUID)
+	linef(w, "Commit:    %s", rec.Commit)
+	linef(w, "Tree:      %s", rec.Tree)
+	if rec.Parent != "" {
+		linef(w, "Parent:    %s", rec.Parent)
+	}
+	linef(w, "Renderer:  %s %s, %d files read", rec.Renderer.Name, rec.Renderer.Version, len(rec.Reads))
+	linef(w, "Images:")
+	for _, i := range rec.Images {
+		linef(w, "  %s  %s@%s", i.Name, i.Repository, i.Digest)
+		linef(w, "  %s  fingerprint %s", strings.Repeat(" ", len(i.Name)), i.Fingerprint)
+	}
+	linef(w, "Objects:")
+	for _, obj := range rec.Objects {
+		linef(w, "  %s", lifecycle.ObjectName(obj))
+	}
+	linef(w, "Outcomes:")
+	for _, out := range outcomes {
+		linef(w, "  %s  %s by %s", out.Time.UTC().Format(time.RFC3339), out.Type, out.Actor)
+		if out.Reason != "" {
+			linef(w, "    %s", strings.ReplaceAll(out.Reason, "\n", "\n    "))
+		}
+	}
+}

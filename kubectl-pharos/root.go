@@ -1,0 +1,63 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// shared is what all subcommands share: streams, kubectl's connection flags, and
+// which repository and target.
+type shared struct {
+	genericiooptions.IOStreams
+	config *genericclioptions.ConfigFlags
+	repo   string
+	target string
+}
+
+func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
+	config := genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams)
+	config.Namespace = nil // the target's document says it
+	s := &shared{IOStreams: streams, config: config}
+
+	cmd := &cobra.Command{
+		Use:   "kubectl-pharos",
+		Short: "Give everything on a Kubernetes target an owner and, where it should not last, an end",
+		Long: `Give everything on a Kubernetes target an owner and, where it should not last, an end.
+
+reconcile takes a Git commit to a cluster: it builds only the images whose
+declared inputs changed, records a receipt, delivers by digest, and proves that
+the target is healthy at exactly that commit. What is built from what, and where
+it goes, stands in pharos.yaml at the root of the repository.
+
+Exit codes: 0 done; 1 not as it should be; 2 usage or unexpected; 3 repository,
+pharos.yaml or build; 4 cluster or registry unreachable or forbidden; 5 blocked
+by a lease; 6 delivered but not healthy.`,
+		Example: `  # What would be built from the last commit
+  kubectl pharos images
+
+  # Bring the target to the last commit
+  kubectl pharos reconcile
+
+  # What is on the target
+  kubectl pharos status`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl pharos"},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetIn(streams.In)
+	cmd.SetOut(streams.Out)
+	cmd.SetErr(streams.ErrOut)
+
+	flags := cmd.PersistentFlags()
+	config.AddFlags(flags)
+	flags.StringVar(&s.repo, "repo", ".", "The repository: the one around this folder")
+	flags.StringVar(&s.target, "target", "", "The target in pharos.yaml; needed if there are several")
+	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
+
+	cmd.AddCommand(newImages(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s))
+	return cmd
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+type statusOptions struct {
+	*shared
+	output *output
+}
+
+func newStatus(s *shared) *cobra.Command {
+	o := &statusOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what is on the target, and whether it is as it should be",
+		Long: `Show what is on the target, and whether it is as it should be.
+
+The exit code is 1 unless the target is healthy, undrifted, and at the receipt
+that was applied last.`,
+		Example: `  kubectl pharos status
+
+  # Only the commit that is live
+  kubectl pharos status -o jsonpath='{.live.commit}'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.output = newOutput(cmd)
+	return cmd
+}
+
+func (o *statusOptions) run(ctx context.Context) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	_, t, so, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := standard.New(t, so)
+	if err != nil {
+		return err
+	}
+	st, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.print(st); err != nil {
+		return err
+	}
+	if !st.IsLive() {
+		return errNotSo
+	}
+	return nil
+}
+
+type statusFields struct {
+	ClusterUID string                   `json:"clusterUID"`
+	IsLive     bool                     `json:"isLive"`
+	Applied    *receiptFields           `json:"applied,omitempty"`
+	Live       *receiptFields           `json:"live,omitempty"`
+	Last       *receipt.Outcome         `json:"lastOutcome,omitempty"`
+	Lease      leaseFields              `json:"lease"`
+	Objects    int                      `json:"objects"`
+	Unready    []lifecycle.ObjectStatus `json:"unready,omitempty"`
+	Drifted    []lifecycle.ObjectStatus `json:"drifted,omitempty"`
+	Orphans    []receipt.Object         `json:"orphans,omitempty"`
+}
+
+type receiptFields struct {
+	Receipt receipt.ID `json:"receipt"`
+	Commit  string     `json:"commit"`
+}
+
+func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
+	if r == nil {
+		return nil
+	}
+	return &receiptFields{Receipt: r.ID, Commit: r.Record.Commit}
+}
+
+func (o *statusOptions) print(st lifecycle.Status) error {
+	if o.output.human() {
+		o.printHuman(st)
+		return nil
+	}
+	fields := statusFields{
+		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
+		Lease: leaseOf(st.Lease), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
+	}
+	if st.Applied != nil {
+		fields.Objects = len(st.Applied.Record.Objects)
+	}
+	if fields.Last != nil {
+		last := *fields.Last
+		last.Objects = nil // a hash for each object helps nobody here
+		fields.Last = &last
+	}
+	obj, err := newObject("Status", st.Target, fields)
+	if err != nil {
+		return err
+	}
+	return o.output.print(o.Out, obj)
+}
+
+func (o *statusOptions) printHuman(st lifecycle.Status) {
+	w := o.Out
+	linef(w, "Target:   %s (cluster %s)", st.Target, st.ClusterUID)
+	switch {
+	case st.Applied == nil:
+		linef(w, "Applied:  nothing yet: kubectl pharos reconcile")
+	case st.Live != nil && st.Live.ID == st.Applied.ID:
+		linef(w, "Commit:   %s, applied and live (receipt %s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
+	default:
+		linef(w, "Applied:  %s (receipt %s): this is what the target was told", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
+		if st.Live == nil {
+			linef(w, "Live:     no receipt yet")
+		} else {
+			linef(w, "Live:     %s (receipt %s): this is what it was last healthy at", shortID(st.Live.Record.Commit), st.Live.ID.Short())
+		}
+	}
+	if st.Last != nil {
+		linef(w, "Last:     %s %s ago by %s", st.Last.Type, time.Since(st.Last.Time).Round(time.Second), st.Last.Actor)
+		if st.Last.Reason != "" {
+			linef(w, "          %s", st.Last.Reason)
+		}
+	}
+	linef(w, "Lease:    %s", leaseLine(st.Lease))
+	if st.Applied != nil {
+		linef(w, "Objects:  %d, %d not healthy, %d drifted, %d orphans", len(st.Applied.Record.Objects),
+			len(st.Observation.Unready), len(st.Observation.Drifted), len(st.Observation.Orphans))
+	}
+	for _, u := range st.Observation.Unready {
+		linef(w, "  %s: %s", lifecycle.ObjectName(u.Object), u.Reason)
+	}
+	for _, d := range st.Observation.Drifted {
+		linef(w, "  %s drifted: %s", lifecycle.ObjectName(d.Object), d.Reason)
+	}
+	for _, orphan := range st.Observation.Orphans {
+		linef(w, "  %s is an orphan: an earlier receipt delivered it", lifecycle.ObjectName(orphan))
+	}
+}
+
+// leaseLine says who holds a lease, in one line.
+func leaseLine(s lease.State) string {
+	if !s.Held {
+		return "free"
+	}
+	line := string(s.Mode) + ", held by " + s.User
+	if !s.Expires.IsZero() {
+		line += " until " + s.Expires.UTC().Format(time.RFC3339)
+	}
+	if s.Purpose != "" {
+		line += ": " + s.Purpose
+	}
+	return line
+}

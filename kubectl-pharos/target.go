@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+)
+
+// commit opens the repository and resolves a revision, HEAD if it is empty.
+func (s *shared) commit(ctx context.Context, rev string) (*source.Repository, source.Commit, error) {
+	repo, err := source.Open(s.repo)
+	if err != nil {
+		return nil, source.Commit{}, err
+	}
+	commit, err := repo.Commit(ctx, rev)
+	return repo, commit, err
+}
+
+// targetAt selects the target from a commit's pharos.yaml.
+func (s *shared) targetAt(ctx context.Context, commit source.Commit) (standard.Target, error) {
+	targets, err := standard.ReadTargets(ctx, commit.Tree)
+	if err != nil {
+		return standard.Target{}, err
+	}
+	return standard.SelectTarget(targets, s.target)
+}
+
+// open returns the target of HEAD and how it is reached.
+func (s *shared) open(ctx context.Context) (*source.Repository, standard.Target, standard.Options, error) {
+	repo, commit, err := s.commit(ctx, "")
+	if err != nil {
+		return nil, standard.Target{}, standard.Options{}, err
+	}
+	t, err := s.targetAt(ctx, commit)
+	if err != nil {
+		return nil, standard.Target{}, standard.Options{}, err
+	}
+	o, err := s.options(t)
+	return repo, t, o, err
+}
+
+func (s *shared) options(t standard.Target) (standard.Options, error) {
+	cfg, err := s.restConfig(t)
+	if err != nil {
+		return standard.Options{}, err
+	}
+	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Env: os.Environ()}, nil
+}
+
+// restConfig connects to the context of the flag, else the target's, else the
+// current one.
+func (s *shared) restConfig(t standard.Target) (*rest.Config, error) {
+	if *s.config.Context == "" && t.Context != "" {
+		*s.config.Context = t.Context
+	}
+	cfg, err := s.config.ToRESTConfig()
+	if err != nil {
+		return nil, &lifecycle.Error{Op: "read the kubeconfig", Class: lifecycle.ErrUnreachable, Err: err,
+			Advice: fmt.Sprintf("Target %q needs a cluster: name one with --context or --kubeconfig.", t.Name)}
+	}
+	cfg.QPS = -1
+	cfg.UserAgent = "kubectl-pharos/" + version().Version
+	return cfg, nil
+}
+
+// actor is user@host, as good as this machine knows it.
+func actor() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+func (s *shared) completeTargets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, commit, err := s.commit(cmd.Context(), "")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	targets, err := standard.ReadTargets(cmd.Context(), commit.Tree)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+type versionFields struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func version() versionFields {
+	v := versionFields{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		v.Version = info.Main.Version
+	}
+	return v
+}
+
+func newVersion(s *shared) *cobra.Command {
+	var out *output
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this plugin",
+		Example: "  kubectl pharos version -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := version()
+			if out.human() {
+				linef(s.Out, "kubectl-pharos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+				return nil
+			}
+			obj, err := newObject("Version", "kubectl-pharos", v)
+			if err != nil {
+				return err
+			}
+			return out.print(s.Out, obj)
+		},
+	}
+	out = newOutput(cmd)
+	return cmd
+}

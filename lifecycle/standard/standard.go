@@ -1,0 +1,126 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/golang"
+	"github.com/pharos-dev/pharos/lifecycle/deliver/apply"
+	"github.com/pharos-dev/pharos/lifecycle/registry"
+	"github.com/pharos-dev/pharos/lifecycle/render"
+	"github.com/pharos-dev/pharos/receipt/kube"
+)
+
+// Options is what a Target document does not say.
+type Options struct {
+	// REST is the target's cluster. Required.
+	REST *rest.Config
+	// Actor is user@host, for people.
+	Actor string
+	// Keychain has the registry's credentials. The default is anonymous.
+	Keychain authn.Keychain
+	// Env is the environment of the Go builder, as of os.Environ: it finds the
+	// go command, its caches and its module proxy there.
+	Env []string
+	// Lease changes the lease's timing; its REST, Namespace and Target are
+	// filled in.
+	Lease lease.Config
+	// Jobs is how many images are built at once. The default is 4.
+	Jobs int
+	// Log receives what is no event. The default discards.
+	Log *slog.Logger
+}
+
+// ReadTargets returns the targets of a tree's pharos.yaml. Errors match
+// lifecycle.ErrSource.
+func ReadTargets(ctx context.Context, tree source.Tree) ([]Target, error) {
+	data, err := tree.ReadFile(ctx, catalogue.FileName)
+	if err != nil {
+		return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err,
+			Advice: "A repository says what is built from what, and where it goes, in a " + catalogue.FileName + " at its root."}
+	}
+	targets, err := ParseTargets(catalogue.FileName, data)
+	if _, catErr := catalogue.Parse(catalogue.FileName, data); catErr != nil {
+		err = errors.Join(catErr, err)
+	}
+	if err != nil {
+		return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+	}
+	return targets, nil
+}
+
+// New returns the Lifecycle of a target. It makes no call.
+func New(t Target, o Options) (*lifecycle.Lifecycle, error) {
+	c, err := Config(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.New(c)
+}
+
+// Config returns the parts that New puts together.
+func Config(t Target, o Options) (lifecycle.Config, error) {
+	fail := func(part string, err error) (lifecycle.Config, error) {
+		return lifecycle.Config{}, fmt.Errorf("set up the %s of target %q: %w", part, t.Name, err)
+	}
+	if t.Deliver.ArgoCD != nil {
+		return fail("delivery", &lifecycle.Error{Op: "deliver", On: t.Name, Class: lifecycle.ErrSource,
+			Err: errors.New("there is no delivery through Argo CD yet"), Advice: "Use deliver: {apply: {}}."})
+	}
+	if o.REST == nil {
+		return fail("cluster", errors.New("Options.REST is required"))
+	}
+	cluster, err := NewCluster(o.REST, t.Namespace)
+	if err != nil {
+		return fail("cluster", err)
+	}
+	receipts, err := kube.New(kube.Config{REST: o.REST, Namespace: t.Namespace, Target: t.Name})
+	if err != nil {
+		return fail("receipts", err)
+	}
+	leases, err := NewLease(t, o)
+	if err != nil {
+		return fail("lease", err)
+	}
+	deliverer, err := apply.New(apply.Config{RESTConfig: o.REST, Log: o.Log})
+	if err != nil {
+		return fail("delivery", err)
+	}
+	images, err := registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Log: o.Log})
+	if err != nil {
+		return fail("registry", err)
+	}
+	golang, err := golang.New(golang.Config{Registry: images, Env: o.Env, Log: o.Log})
+	if err != nil {
+		return fail("Go builder", err)
+	}
+	return lifecycle.Config{
+		Target: t.Name, Overlay: t.Overlay, Push: t.Registry.Push, Pull: t.Registry.Pull,
+		Cluster: cluster, Receipts: receipts, Lease: leases, Registry: images,
+		Builders:  map[string]lifecycle.Builder{"go": golang},
+		Renderer:  render.New(),
+		Deliverer: deliverer,
+		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
+	}, nil
+}
+
+// NewLease returns the manager of a target's lease. It makes no call.
+func NewLease(t Target, o Options) (*lease.Manager, error) {
+	c := o.Lease
+	c.REST, c.Namespace, c.Target, c.Log = o.REST, t.Namespace, t.Name, o.Log
+	return lease.New(c)
+}
+
+// NewReceipts returns the store of a target's receipts. It makes no call.
+func NewReceipts(t Target, o Options) (*kube.Store, error) {
+	return kube.New(kube.Config{REST: o.REST, Namespace: t.Namespace, Target: t.Name})
+}
