@@ -70,61 +70,64 @@ type request struct {
 	query  url.Values
 	accept string
 	body   []byte
+	// into is what the answer is decoded into.
+	into any
 	// before is called before each try; its error ends the request.
 	before func(context.Context) error
 	// again says that an answer that is final by itself is worth another try.
 	again func(error) bool
 }
 
-type response struct {
-	code int
-	body []byte
-}
-
 // do sends the request until the server has answered it, within the limits of
-// retries. Errors of the server are *apierrors.StatusError.
-func (c *client) do(ctx context.Context, r request) (response, error) {
+// retries, and returns the answer's status. Errors of the server are
+// *apierrors.StatusError.
+func (c *client) do(ctx context.Context, r request) (code int, err error) {
 	b := newBackoff(c.retry)
 	for {
 		if r.before != nil {
 			if err := r.before(ctx); err != nil {
-				return response{}, &guardError{err}
+				return 0, &guardError{err}
 			}
 		}
-		resp, err := c.try(ctx, r)
+		code, err = c.try(ctx, r)
 		if err == nil {
 			c.reached.Store(true)
-			return resp, nil
+			return code, nil
 		}
 		if ctx.Err() != nil {
-			return response{}, context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 		if !c.transient(err) && (r.again == nil || !r.again(err)) {
-			return response{}, err
+			return 0, err
 		}
 		c.log.DebugContext(ctx, "trying again", "method", r.method, "path", r.path, "error", err)
 		if !b.wait(ctx, retryAfter(err)) {
 			if ctx.Err() != nil {
-				return response{}, context.Cause(ctx)
+				return 0, context.Cause(ctx)
 			}
-			return response{}, err
+			return 0, err
 		}
 	}
 }
 
-func (c *client) try(ctx context.Context, r request) (response, error) {
+func (c *client) try(ctx context.Context, r request) (code int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	resp, err := c.send(ctx, r)
 	if err != nil {
-		return response{}, err
+		return 0, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return response{}, fmt.Errorf("read the answer: %w", err)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(body, r.into)
 	}
-	return response{resp.StatusCode, body}, nil
+	if err != nil {
+		// Of an answer that was cut short, as of one that never came, the
+		// server can be asked again.
+		return 0, fmt.Errorf("read the answer: %w", err)
+	}
+	return resp.StatusCode, nil
 }
 
 // send sends one request and returns its answer if it is a success.

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	discoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
 )
 
 // mapping is how the server names a kind's resource.
@@ -89,13 +87,9 @@ func (d *Deliverer) lookup(ctx context.Context, kinds []schema.GroupVersionKind)
 }
 
 func (c *client) discover(ctx context.Context, path string) (*served, error) {
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: path, accept: acceptDiscovery})
-	if err != nil {
-		return nil, err
-	}
 	var list discoveryv2.APIGroupDiscoveryList
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(resp.body, &list); err != nil {
-		return nil, fmt.Errorf("read the discovery document: %w", err)
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: path, accept: acceptDiscovery, into: &list}); err != nil {
+		return nil, err
 	}
 	if list.Kind != "APIGroupDiscoveryList" {
 		return nil, errors.New("the server does not speak aggregated discovery: Kubernetes 1.30 or newer is needed")

@@ -15,8 +15,9 @@ func driftReason(o object, manager string) string {
 	ours, others := applied(managers(o), manager)
 	var since []string
 	for _, e := range others {
-		// Times have the form of RFC 3339 in UTC, which sorts.
-		if e.subresource == "status" || e.time < ours.time {
+		// Times have the form of RFC 3339 in UTC, which sorts; a write to scale
+		// leaves none.
+		if e.subresource == "status" || e.time != "" && e.time < ours.time {
 			continue
 		}
 		since = append(since, fmt.Sprintf("%q wrote %s", e.manager, somePaths(e.fields)))

@@ -72,7 +72,9 @@ func deployment(v *verdict, o object, manager string) {
 		ours, _ := applied(managers(o), manager)
 		failed, err1 := time.Parse(time.RFC3339, c.updated)
 		wrote, err2 := time.Parse(time.RFC3339, ours.time)
-		if err1 == nil && err2 == nil && failed.Before(wrote) {
+		// Both are whole seconds, and so is a deadline: what failed in the
+		// second of our write began before it.
+		if err1 == nil && err2 == nil && !failed.After(wrote) {
 			v.failed = false
 			v.reason = "the new rollout has not moved yet; the one before exceeded its progress deadline"
 			return

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/receipt"
@@ -27,6 +26,15 @@ type listing struct {
 	version string
 }
 
+// page is one answer to a list.
+type page struct {
+	Metadata struct {
+		Continue        string `json:"continue"`
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+	Items []object `json:"items"`
+}
+
 // list reads all objects of a collection that the selector matches. A
 // collection that the server does not serve has none: its kind may be about to
 // be delivered.
@@ -34,7 +42,8 @@ func (d *Deliverer) list(ctx context.Context, of collection, selector, accept st
 	l := listing{of: of}
 	query := url.Values{"labelSelector": {selector}, "limit": {strconv.Itoa(pageSize)}}
 	for {
-		resp, err := d.client.do(ctx, request{method: http.MethodGet, path: of.path(), query: query, accept: accept})
+		var page page
+		_, err := d.client.do(ctx, request{method: http.MethodGet, path: of.path(), query: query, accept: accept, into: &page})
 		if s, ok := answered(err); ok {
 			switch {
 			case s.Code == http.StatusNotFound:
@@ -48,16 +57,6 @@ func (d *Deliverer) list(ctx context.Context, of collection, selector, accept st
 			}
 		}
 		if err != nil {
-			return l, err
-		}
-		var page struct {
-			Metadata struct {
-				Continue        string `json:"continue"`
-				ResourceVersion string `json:"resourceVersion"`
-			} `json:"metadata"`
-			Items []object `json:"items"`
-		}
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(resp.body, &page); err != nil {
 			return l, err
 		}
 		for _, item := range page.Items {

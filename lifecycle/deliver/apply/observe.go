@@ -147,6 +147,6 @@ func (v *view) orphans() []receipt.Object {
 			}
 		}
 	}
-	slices.SortFunc(list, compareObjects)
+	slices.SortFunc(list, receipt.CompareObjects)
 	return list
 }

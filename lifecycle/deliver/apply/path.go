@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"path"
 
 	"github.com/pharos-dev/pharos/receipt"
@@ -50,10 +49,3 @@ func (c collection) name() string {
 type key struct{ group, kind, namespace, name string }
 
 func keyOf(o receipt.Object) key { return key{o.Group, o.Kind, o.Namespace, o.Name} }
-
-func compareObjects(a, b receipt.Object) int {
-	return cmp.Or(
-		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
-	)
-}

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/pharos-dev/pharos/lifecycle"
 )
@@ -107,11 +106,8 @@ func eventTime(e corev1.Event) metav1.Time {
 // read lists a few objects of a collection, once: nothing depends on them.
 func (d *Deliverer) read(ctx context.Context, of collection, query url.Values, into any) error {
 	query.Set("limit", "100")
-	resp, err := d.client.try(ctx, request{method: http.MethodGet, path: of.path(), query: query, accept: acceptJSON})
-	if err != nil {
-		return err
-	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(resp.body, into)
+	_, err := d.client.try(ctx, request{method: http.MethodGet, path: of.path(), query: query, accept: acceptJSON, into: into})
+	return err
 }
 
 // worst is the worst complaint of some pods, of the newest pod that has it.

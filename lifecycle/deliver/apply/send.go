@@ -54,6 +54,7 @@ var errDeleting = errors.New("it is being deleted")
 // send applies one object, or asks what an apply would do.
 func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeType, error) {
 	o := v.r.Resolved[i]
+	var after object
 	query := url.Values{"fieldManager": {v.manager}, "fieldValidation": {"Strict"}}
 	req := request{
 		method: http.MethodPatch,
@@ -61,6 +62,7 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 		query:  query,
 		accept: acceptMetadata,
 		body:   v.r.Objects[i].JSON,
+		into:   &after,
 		again:  v.justDeclared(o),
 	}
 	if v.r.Force {
@@ -73,21 +75,17 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 	} else {
 		req.before = v.r.Guard
 	}
-	resp, err := v.client.do(ctx, req)
+	code, err := v.client.do(ctx, req)
 	if err != nil {
 		if ask && v.comes(o, err) {
 			return lifecycle.ChangeCreated, nil
 		}
 		return "", err
 	}
-	after, err := decodeObject(resp.body)
-	if err != nil {
-		return "", err
-	}
 	if (&unstructured.Unstructured{Object: after}).GetDeletionTimestamp() != nil && o.Kind == "Namespace" && o.Group == "" {
 		return "", errDeleting
 	}
-	return v.compare(o, resp.code, after, ask), nil
+	return v.compare(o, code, after, ask), nil
 }
 
 func (v *delivery) compare(o receipt.Object, code int, after object, ask bool) lifecycle.ChangeType {
@@ -107,19 +105,23 @@ func versionOf(o object) string {
 	return (&unstructured.Unstructured{Object: o}).GetResourceVersion()
 }
 
-// timeless returns the object without what changes at every write: a dry run
-// has no resource version of its own.
+// timeless returns the object without what changes at every write, since a dry
+// run has no resource version of its own, and without what controllers write
+// while we look.
 func timeless(o object) object {
 	o = (&unstructured.Unstructured{Object: o}).DeepCopy().Object
 	meta, _, _ := unstructured.NestedMap(o, "metadata")
 	delete(meta, "resourceVersion")
 	managed, _ := meta["managedFields"].([]any)
-	for _, m := range managed {
-		if m, ok := m.(object); ok {
-			delete(m, "time")
+	meta["managedFields"] = slices.DeleteFunc(managed, func(m any) bool {
+		e, ok := m.(object)
+		if ok {
+			delete(e, "time")
 		}
-	}
+		return ok && e["subresource"] == "status"
+	})
 	o["metadata"] = meta
+	delete(o, "status")
 	return o
 }
 
