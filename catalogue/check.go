@@ -1,0 +1,102 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// Finding is something about a catalogue that is not as it should be, although
+// it can be used.
+type Finding struct {
+	Image   string `json:"image,omitempty"`   // the image's name; empty for delivery and neutral
+	Pattern string `json:"pattern,omitempty"` // the pattern that it is about
+	Path    string `json:"path,omitempty"`    // the path that it is about
+	Message string `json:"message"`           // what is wrong and what to do, for a person
+}
+
+func (f Finding) String() string {
+	if f.Image == "" {
+		return f.Message
+	}
+	return "image " + f.Image + ": " + f.Message
+}
+
+// Check looks for what is probably a mistake in a tree's pharos.yaml:
+//
+//   - a pattern that matches nothing, or that later ones override everywhere
+//   - an image that has no fingerprint
+//   - inputs that lack the image's own Go package, its go.mod or its go.sum
+//   - inputs whose paths differ by case only, which not every machine can hold
+//   - a Go toolchain that only a go line declares
+//
+// The findings come in the catalogue's order, then those on delivery and
+// neutral. The error is the one of Load, or says what could not be read.
+func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
+	c, err := Load(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filePaths(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	states, err := c.States(ctx, tree)
+	failed := FailedImages(err)
+	if err != nil && len(failed) == 0 {
+		return nil, err
+	}
+	var findings []Finding
+	for _, image := range c.Images {
+		mine := checkPatterns("inputs", image.Inputs, paths)
+		mine = append(mine, checkCase(image.Inputs, paths)...)
+		if b := image.Build.Go; b != nil {
+			mine = append(mine, checkGoFiles(image.Inputs, cleanPath(b.Package), paths)...)
+		}
+		switch {
+		case len(states) > 0 && states[0].Image.Name == image.Name:
+			more, err := checkModule(ctx, tree, states[0])
+			if err != nil {
+				return nil, fmt.Errorf("check image %s: %w", image.Name, err)
+			}
+			mine = append(mine, more...)
+			states = states[1:]
+		case len(failed) > 0:
+			for _, err := range leaves(failed[0].Err) {
+				mine = append(mine, Finding{Message: err.Error()})
+			}
+			failed = failed[1:]
+		}
+		for _, f := range mine {
+			f.Image = image.Name
+			findings = append(findings, f)
+		}
+	}
+	findings = append(findings, checkPatterns("delivery", c.Delivery, paths)...)
+	return append(findings, checkPatterns("neutral", c.Neutral, paths)...), nil
+}
+
+// leaves takes joined errors apart.
+func leaves(err error) []error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, err := range several.Unwrap() {
+			all = append(all, leaves(err)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// filePaths returns the paths of all files of a tree.
+func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
+	var paths []string
+	err := tree.Walk(ctx, func(path string, e source.Entry) error {
+		if e.Mode != source.ModeDir {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}

@@ -1,0 +1,133 @@
+// Package catalogue decides what has changed: which images are built from which
+// files of a Git tree, and what a change of a path asks for. It reads trees and
+// nothing else: no clock, no network, no machine's settings, no file outside of
+// the tree. Everyone who has the tree computes the same answers.
+//
+// A [Catalogue] is what a tree's pharos.yaml says; [Load] reads it from the same
+// tree as everything else, so that a commit is judged by its own. For each image
+// [Catalogue.States] gives its inputs, cut out of the tree, and its
+// [Fingerprint]. [Classify] says what the difference between two trees asks for,
+// and [Check] looks for mistakes.
+//
+// # Format
+//
+// pharos.yaml, at the root of the tree, holds one document of kind Catalogue:
+//
+//	apiVersion: pharos.dev/v1alpha1
+//	kind: Catalogue
+//	images:
+//	- name: api
+//	  build: {go: {package: ./services/api}}
+//	  inputs: [services/api, libs, go.mod, go.sum, "!**/*_test.go"]
+//	- name: site
+//	  build: {files: {from: site/public, root: /srv}}
+//	  inputs: [site/public/**]
+//	  platforms: [linux/amd64, linux/arm64]
+//	delivery: [gitops/**, pharos.yaml]
+//	neutral: ["**/*.md", docs/**]
+//
+// It is strict: a field that is unknown or stands twice is an error, and all
+// errors are reported at once with file, line and field. See [Image], [GoBuild],
+// [DockerfileBuild] and [FilesBuild] for the fields and their defaults.
+//
+// # Patterns
+//
+// inputs, delivery and neutral are lists of patterns that choose files by their
+// path from the root of the tree.
+//
+//   - A pattern is divided into segments by slashes, as a path is. It matches a
+//     path whose first segments its own segments match, one by one: a pattern
+//     that names a directory means all below it.
+//   - Within a segment, * stands for any number of bytes, ? for one byte, and
+//     […] for one byte among those listed: [abc], ranges as in [a-z], and those
+//     not listed as in [!a-z] or [^a-z]. Within brackets only ASCII characters
+//     may stand, and - and [ only behind a backslash. A leading dot is a
+//     character like any other.
+//   - A segment that is ** stands for any number of segments, or none; at the
+//     end of a pattern for at least one: a/** is all inside of a. Nowhere else
+//     may ** stand.
+//   - A backslash takes from the character that follows it what it means.
+//   - A pattern that begins with ! excludes what the rest of it matches. The
+//     last pattern of the list that matches a path decides, so a later one may
+//     include again what was excluded. What no pattern matches is not chosen.
+//   - Comparison is bytewise and heeds case. A pattern neither begins nor ends
+//     with a slash, and has no segment that is empty, "." or "..".
+//
+// [Patterns] is the one matcher for inputs, builds and classes.
+//
+// # Pruned trees
+//
+// An image's inputs are the tree with everything cut away that its patterns do
+// not choose: a Git tree too, of the same modes and contents, without
+// directories that hold nothing. Its ID is the one that git computes for it, so
+// it can be checked with git alone. For inputs [services/api, go.mod]:
+//
+//	export GIT_INDEX_FILE=$(mktemp -u)
+//	git ls-tree -r -z HEAD -- services/api go.mod | git update-index -z --index-info
+//	git write-tree
+//
+// A directory that is chosen as a whole keeps its ID and is not written anew.
+// A symbolic link stays a link, and must lead to something among the inputs
+// ([SymlinkError]). A submodule cannot be an input, nor hold one
+// ([SubmoduleError]). The pruned tree is all that a build may read.
+//
+// # Fingerprints
+//
+// A fingerprint is "sha256:" and the hexadecimal SHA-256 of these bytes: the
+// line "pharos.fingerprint/v1", then one line for each field, sorted bytewise by
+// key; no key stands twice. A field's line is its key and its value, each as a
+// netstring (the length in bytes, in decimal, a colon, the bytes, a comma).
+// Every line ends with a newline; a value may hold further ones. The fields are:
+//
+//	builder            "go" or "files"
+//	builder.version    GoBuilderVersion or FilesBuilderVersion
+//	platform.NNNN      the platforms, sorted
+//	tree               the ID of the pruned tree
+//	go.package         the package's folder from the root of the tree, without "./"
+//	go.toolchain       the declared toolchain, see GoToolchain
+//	go.base            the base image by digest, or "scratch"
+//	go.ldflags.NNNN    the linker's arguments, in order
+//	go.tags.NNNN       the build tags, sorted
+//	go.env.NAME        the environment
+//	go.assets.NNNN     the assets, sorted
+//	files.from         the folder from the root of the tree
+//	files.root         the folder in the image, absolute
+//	files.mediaType    the layer's media type, empty for the default
+//
+// NNNN counts from 0000, in at least four digits. The fields of another builder,
+// and those of an empty list, are left out; the others are always there. No
+// image's name, machine's path, time or branch is among them. By hand:
+//
+//	printf '%s\n' 'pharos.fingerprint/v1' \
+//	  '7:builder,5:files,' \
+//	  '15:builder.version,1:1,' \
+//	  '10:files.from,11:site/public,' \
+//	  '15:files.mediaType,0:,' \
+//	  '10:files.root,4:/srv,' \
+//	  '13:platform.0000,11:linux/amd64,' \
+//	  '4:tree,40:a434734c0a228260e7f7c77aa2ffa3b605898cc0,' | sha256sum
+//
+// prints
+//
+//	4ff76974d701a52dd132c1ee679d5946ae90096594b7e2b166e802498ae7e23d
+//
+// An image whose base is not named by digest has no fingerprint ([ErrUnlocked]),
+// nor has, in this version, one that a Dockerfile builds ([ErrUnsupported]).
+// Another encoding, or another meaning of a field, has another first line.
+//
+// # Classes
+//
+// A path that differs between two trees has, in one of their catalogues, the
+// first of these classes that holds:
+//
+//	build     it is an input of an image
+//	deliver   delivery chooses it, the last render read it, or it is pharos.yaml
+//	neutral   neutral chooses it
+//	unknown   nothing does
+//
+// Both trees' catalogues are asked, and the answer that comes first in build,
+// deliver, unknown, neutral counts. If the old one cannot be read, what is
+// neutral in the new one is unknown. A rename is a path that went and one that
+// came; a changed mode or type is a change. A change of an unknown path is
+// delivered as well: only a path that is declared neutral changes nothing.
+package catalogue

@@ -1,0 +1,176 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// vector is a fingerprint with the bytes that it is the hash of. The vectors
+// pin the encoding for good: to change it is to change FingerprintSchema, and
+// to add vectors.
+type vector struct {
+	Name        string
+	Preimage    []Field
+	Encoded     string
+	Fingerprint Fingerprint
+}
+
+func vectors(t *testing.T) []vector {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "fingerprints.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []vector
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("there are no vectors")
+	}
+	return all
+}
+
+func TestFingerprintVectors(t *testing.T) {
+	t.Parallel()
+	for _, v := range vectors(t) {
+		encoded, err := encodePreimage(v.Preimage)
+		if err != nil || string(encoded) != v.Encoded {
+			t.Errorf("%s: encoded as %q, %v", v.Name, encoded, err)
+		}
+		backwards := slices.Clone(v.Preimage)
+		slices.Reverse(backwards)
+		for _, preimage := range [][]Field{v.Preimage, backwards} {
+			if got, err := ComputeFingerprint(preimage); err != nil || got != v.Fingerprint {
+				t.Errorf("%s: %s, %v", v.Name, got, err)
+			}
+		}
+		if out := shell(t, v.Encoded, "sha256sum"); !strings.HasPrefix("sha256:"+out, string(v.Fingerprint)+" ") {
+			t.Errorf("%s: sha256sum says %s", v.Name, out)
+		}
+	}
+}
+
+func shell(t *testing.T, input, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return string(out)
+}
+
+// The package comment shows how to compute a fingerprint by hand. That is run
+// here, and held against the package.
+func TestFingerprintByHand(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := strings.ReplaceAll(string(data), "\n// ", "\n")
+	comment = strings.ReplaceAll(comment, "\n//\t", "\n")
+	_, rest, ok := strings.Cut(comment, "By hand:\n//\n")
+	script, rest, ok2 := strings.Cut(rest, "\n//\nprints\n//\n")
+	said, _, ok3 := strings.Cut(rest, "\n")
+	if !ok || !ok2 || !ok3 {
+		t.Fatal("the package comment has no example")
+	}
+	if got := strings.Fields(shell(t, "", script))[0]; got != said {
+		t.Errorf("the example prints %s, the package comment says %s", got, said)
+	}
+	var preimage []Field
+	for _, v := range vectors(t) {
+		if v.Name == "example of the package comment" {
+			preimage = v.Preimage
+		}
+	}
+	if got, err := ComputeFingerprint(preimage); err != nil || got != Fingerprint("sha256:"+said) {
+		t.Errorf("ComputeFingerprint says %s, %v", got, err)
+	}
+}
+
+func TestComputeFingerprintRefuses(t *testing.T) {
+	t.Parallel()
+	for name, preimage := range map[string][]Field{
+		"no field":        nil,
+		"an empty key":    {{"", "v"}},
+		"a repeated key":  {{"a", "1"}, {"b", ""}, {"a", "1"}},
+		"a repeated key2": {{"a", "1"}, {"a", "2"}},
+	} {
+		if got, err := ComputeFingerprint(preimage); !errors.Is(err, ErrPreimage) || got != "" {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	preimage := []Field{{"b", ""}, {"a", ""}}
+	if _, err := ComputeFingerprint(preimage); err != nil || preimage[0].Key != "b" {
+		t.Errorf("it changed its argument, or failed: %v, %v", preimage, err)
+	}
+}
+
+func TestParseFingerprint(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("0123456789abcdef", 4)
+	if got, err := ParseFingerprint("sha256:" + digits); err != nil || string(got) != "sha256:"+digits {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, bad := range []string{"", digits, "sha256:", "sha256:" + digits[1:], "sha256:" + digits + "0", "sha256:" + strings.ToUpper(digits),
+		"sha512:" + digits, "sha256:" + digits[:63] + "g", " sha256:" + digits, "sha256:" + digits + "\n"} {
+		if got, err := ParseFingerprint(bad); !errors.Is(err, ErrNoFingerprint) || got != "" {
+			t.Errorf("%q: %s, %v", bad, got, err)
+		}
+	}
+}
+
+// Different preimages have different encodings, wherever the bytes of one field
+// could be taken for another's.
+func FuzzEncodePreimage(f *testing.F) {
+	f.Add("a", "1", "b", "2")
+	f.Add("a", "1,\n1:b,1:2", "b", "")
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
+		preimage := []Field{{k1, v1}, {k2, v2}}
+		encoded, err := encodePreimage(preimage)
+		if refused := k1 == "" || k2 == "" || k1 == k2; refused != (err != nil) {
+			t.Fatalf("%q: %v", preimage, err)
+		}
+		if err != nil {
+			return
+		}
+		rest, ok := strings.CutPrefix(string(encoded), FingerprintSchema+"\n")
+		var decoded []Field
+		for ok && rest != "" {
+			var field Field
+			if field.Key, rest, ok = cutNetstring(rest); ok {
+				field.Value, rest, ok = cutNetstring(rest)
+			}
+			if ok {
+				rest, ok = strings.CutPrefix(rest, "\n")
+			}
+			decoded = append(decoded, field)
+		}
+		sortFields(preimage)
+		if !ok || !slices.Equal(decoded, preimage) {
+			t.Errorf("%q is encoded as %q and decoded as %q", preimage, encoded, decoded)
+		}
+	})
+}
+
+func cutNetstring(s string) (value, rest string, ok bool) {
+	digits, rest, ok := strings.Cut(s, ":")
+	n := 0
+	for _, d := range []byte(digits) {
+		n = 10*n + int(d-'0')
+	}
+	if !ok || len(rest) <= n || rest[n] != ',' {
+		return "", "", false
+	}
+	return rest[:n], rest[n+1:], true
+}

@@ -1,0 +1,113 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+var (
+	// ErrUnsupported is matched by the error of an image whose fingerprint
+	// this version cannot compute.
+	ErrUnsupported = errors.New("not supported by this version")
+	// ErrUnlocked is matched by the error of an image whose base is not named
+	// by digest: what it is built on may change without the tree.
+	ErrUnlocked = errors.New("a base image is not named by digest")
+)
+
+// ImageError is the error of one image.
+type ImageError struct {
+	Image string // its name
+	Err   error
+}
+
+func (e *ImageError) Error() string { return "image " + e.Image + ": " + e.Err.Error() }
+func (e *ImageError) Unwrap() error { return e.Err }
+
+// InputError is returned for a file that an image's recipe needs and its inputs
+// do not hold.
+type InputError struct {
+	Path   string // from the root of the tree
+	Reason string
+}
+
+func (e *InputError) Error() string { return e.Path + " " + e.Reason }
+
+// States computes the fingerprints of all images at a tree, several at once.
+// Together with the catalogue that Load reads from the same tree they are a
+// pure function of it.
+//
+// If some images have no fingerprint, States returns the others, in the
+// catalogue's order, with an error that holds an *ImageError for each that has
+// none: FailedImages picks them out. These match what Prune returns,
+// *InputError, ErrUnlocked or ErrUnsupported. When ctx ends there are no
+// states, and the error matches ctx's.
+func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, error) {
+	w := newWalker(tree.Objects)
+	all, errs := make([]State, len(c.Images)), make([]error, len(c.Images))
+	var g errgroup.Group
+	g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
+	for i := range c.Images {
+		g.Go(func() error {
+			all[i], errs[i] = c.Images[i].state(ctx, w, tree.ID)
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	states := all[:0]
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = &ImageError{Image: c.Images[i].Name, Err: err}
+			continue
+		}
+		states = append(states, all[i])
+	}
+	return states, errors.Join(errs...)
+}
+
+// FailedImages returns the *ImageErrors that an error of States holds, in the
+// catalogue's order; none if the error is not about single images.
+func FailedImages(err error) []*ImageError {
+	if e, ok := err.(*ImageError); ok {
+		return []*ImageError{e}
+	}
+	var failed []*ImageError
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			failed = append(failed, FailedImages(err)...)
+		}
+	case interface{ Unwrap() error }:
+		failed = FailedImages(e.Unwrap())
+	}
+	return failed
+}
+
+func (i *Image) state(ctx context.Context, w *walker, tree source.ID) (State, error) {
+	s := State{Image: *i}
+	if i.Build.Dockerfile != nil {
+		return s, fmt.Errorf("its fingerprint needs the digests of the Dockerfile's base images, and locking them is %w: "+
+			"build it from a go or files recipe, or leave it out of the catalogue", ErrUnsupported)
+	}
+	var err error
+	if s.Inputs, s.Files, err = w.prune(ctx, tree, i.Inputs); err != nil {
+		return s, err
+	}
+	toolchain, err := i.checkRecipe(ctx, s.Inputs)
+	if err != nil {
+		return s, err
+	}
+	if i.Build.Go != nil && i.Build.Go.base() != Scratch {
+		s.Bases = []string{i.Build.Go.Base}
+	}
+	s.Preimage = i.preimage(toolchain, string(s.Inputs.ID))
+	s.Fingerprint, err = ComputeFingerprint(s.Preimage)
+	return s, err
+}
