@@ -84,6 +84,8 @@ func syntax(err error, text *text) (line int, message string) {
 	switch {
 	case strings.HasPrefix(message, "did not find expected alphabetic or numeric character"):
 		message += "; put a value that begins with * or & in quotes"
+	case strings.HasPrefix(message, "did not find expected whitespace or line break"), strings.HasPrefix(message, "did not find expected tag URI"):
+		message += "; put a value that begins with ! in quotes"
 	case strings.HasPrefix(message, "found character that cannot start any token"):
 		message += "; put a value that begins with @, ` or % in quotes, and indent with spaces"
 	}
