@@ -1,0 +1,195 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/schema"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+)
+
+func compile(t testing.TB) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("pharos.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("pharos.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bySchema says what the schema says of a file's documents.
+func bySchema(s *jsonschema.Schema, data []byte) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc any
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			continue
+		}
+		if err := s.Validate(doc); err != nil {
+			return err
+		}
+	}
+}
+
+// byParsers says what the parsers say of a file.
+func byParsers(data []byte) error {
+	_, catalogueErr := catalogue.Parse("p", data)
+	if errors.Is(catalogueErr, catalogue.ErrNoCatalogue) {
+		catalogueErr = nil
+	}
+	_, targetErr := standard.ParseTargets("p", data)
+	return errors.Join(catalogueErr, targetErr)
+}
+
+const (
+	images  = "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages:\n- name: a\n  inputs: [a]\n  build: {files: {}}\n"
+	program = "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages:\n- name: a\n  inputs: [a]\n  build: {go: {package: .}}\n"
+	target  = "apiVersion: pharos.dev/v1alpha1\nkind: Target\nmetadata: {name: a}\nspec:\n  overlay: a\n  registry: {push: localhost}\n"
+)
+
+// accepted have every field at least once.
+var accepted = []string{
+	images, program, target, "",
+	"apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\n",
+	"apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\ndelivery: ['!a', '**']\nneutral: []\n",
+	strings.Replace(program, "package: .", "package: ./a/../b, ldflags: [-s], tags: [x.y], env: {CGO_ENABLED: '', CC: gcc}, toolchain: go1.27rc1, base: b@sha256:"+strings.Repeat("0", 64)+", assets: [./a]", 1),
+	strings.Replace(images, "files: {}", "dockerfile: {path: a/../b, target: '0', args: {a: ''}, secrets: [a], ssh: [b]}", 1),
+	strings.Replace(images, "files: {}", "files: {from: ., root: /, mediaType: a/b+c}", 1),
+	images + "  platforms: [linux/arm/v7, windows/amd64/v2]\n  run: {command: [a], reload: signal, env: ['*', A_B]}\n",
+	program + "  run: {go: {}, env: []}\n",
+	target + "  context: some where\n  namespace: b\n  deliver: {argocd: {namespace: x, applications: [a.b]}}\n",
+	target + "  deliver: {argocd: {root: a}}\n  git: {url: 'a@b:c', push: 'file:///d'}\n",
+	target + "  deliver: {apply: {}}\n  buildkit: {job: {}}\n",
+	target + "  buildkit: {address: 'tcp://[::1]:1'}\n",
+	target + "  buildkit: {runner: {address: 'unix:///a'}}\n",
+	strings.Replace(target, "localhost", "'[::1]:5000/a__b', pull: registry.example.com, insecure: true", 1),
+}
+
+func TestAccepts(t *testing.T) {
+	t.Parallel()
+	s := compile(t)
+	example, err := os.ReadFile("../testdata/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range append([]string{string(example)}, accepted...) {
+		if err := byParsers([]byte(in)); err != nil {
+			t.Errorf("the parsers refuse\n%s\n%v", in, err)
+		}
+		if err := bySchema(s, []byte(in)); err != nil {
+			t.Errorf("the schema refuses\n%s\n%v", in, err)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	s := compile(t)
+	for _, in := range []string{
+		"kind: Catalogue\n",
+		"apiVersion: pharos.dev/v1\nkind: Catalogue\n",
+		"apiVersion: pharos.dev/v1alpha1\nkind: Other\n",
+		"apiVersion: pharos.dev/v1alpha1\nkind: Target\n",
+		"[]\n",
+		images + "  other: x\n",
+		images + "other: x\n",
+		strings.Replace(images, "name: a", "name: A", 1),
+		strings.Replace(images, "  inputs: [a]\n", "", 1),
+		strings.Replace(images, "inputs: [a]", "inputs: []", 1),
+		strings.Replace(images, "inputs: [a]", "inputs: ['!a']", 1),
+		strings.Replace(images, "inputs: [a]", "inputs: [/a]", 1),
+		strings.Replace(images, "inputs: [a]", "inputs: [1]", 1),
+		strings.Replace(images, "files: {}", "", 1),
+		strings.Replace(images, "files: {}", "files: {}, dockerfile: {}", 1),
+		strings.Replace(images, "files: {}", "dockerfile: {args: {a: 1}}", 1),
+		strings.Replace(images, "files: {}", "dockerfile: {path: ../a}", 1),
+		strings.Replace(images, "files: {}", "files: {root: a}", 1),
+		strings.Replace(program, "package: .", "", 1),
+		strings.Replace(program, "package: .", "package: a", 1),
+		strings.Replace(program, "package: .", "package: ., base: 'a:b'", 1),
+		strings.Replace(program, "package: .", "package: ., env: {GOOS: linux}", 1),
+		strings.Replace(program, "package: .", "package: ., toolchain: '1.26'", 1),
+		images + "  platforms: []\n",
+		images + "  platforms: [linux/x86_64]\n",
+		images + "  platforms: [linux/amd64, linux/amd64]\n",
+		images + "  run: {}\n",
+		images + "  run: {command: []}\n",
+		images + "  run: {command: [a], reload: x}\n",
+		program + "  run: {go: {}, reload: self}\n",
+		program + "  run: {go: {}, command: [a]}\n",
+		target + "  other: x\n",
+		target + "  deliver: {}\n",
+		target + "  deliver: {argocd: {}}\n",
+		target + "  deliver: {argocd: {root: a, applications: [b]}}\n",
+		target + "  buildkit: {address: a}\n",
+		target + "  git: {push: 'a:b'}\n",
+		strings.Replace(target, "localhost", "localhost/", 1),
+		strings.Replace(target, "localhost", "http://localhost", 1),
+		strings.Replace(target, "localhost", "localhost/a:b", 1),
+		strings.Replace(target, "localhost", "a@localhost:1", 1),
+		strings.Replace(target, "localhost", "dev", 1),
+		strings.Replace(target, "{name: a}", "{name: A}", 1),
+		strings.Replace(target, "overlay: a", "overlay: /a", 1),
+	} {
+		if byParsers([]byte(in)) == nil {
+			t.Errorf("the parsers accept\n%s", in)
+		}
+		if bySchema(s, []byte(in)) == nil {
+			t.Errorf("the schema accepts\n%s", in)
+		}
+	}
+}
+
+// FuzzAccepts checks that the schema refuses nothing that is accepted when it
+// is read.
+func FuzzAccepts(f *testing.F) {
+	s := compile(f)
+	for _, in := range accepted {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if byParsers(data) != nil {
+			return
+		}
+		if err := bySchema(s, data); err != nil {
+			t.Errorf("the schema refuses\n%q\n%v", data, err)
+		}
+	})
+}
+
+func ExampleJSON() {
+	var s struct {
+		Title string `json:"title"`
+	}
+	if err := json.Unmarshal(schema.JSON(), &s); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Title)
+	// Output: pharos.yaml
+}
