@@ -1,0 +1,83 @@
+# The project's commands. CI runs these same targets, so what passes here passes there.
+
+# Every folder with a go.mod: the library, and what is kept out of its requirements.
+MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*')))
+# What is built for, besides the machine's own platform.
+PLATFORMS := darwin/arm64 darwin/amd64 windows/amd64
+
+# Given to go test, such as: make test TESTFLAGS='-run TestParse -v'
+TESTFLAGS ?=
+# Given to the bench, such as: make bench BENCHFLAGS='-h'
+BENCHFLAGS ?=
+BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
+
+export GOWORK = off
+
+# $(call each,COMMAND) runs COMMAND in the folder of every module, and fails at the end if it failed in one.
+each = @status=0; for module in $(MODULES); do echo "\# $$module" >&2; (cd $$module && $(1)) || status=1; done; exit $$status
+# $(call packages,TEMPLATE,COMMAND) runs COMMAND with what the template says of the module's packages, if anything:
+# a module may only name tools.
+packages = packages=$$(go list -f '$(1)' ./...) && { [ -z "$$packages" ] || $(2) $$packages; }
+
+.PHONY: help
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
+
+.PHONY: build
+build: ## build the plugin into bin/
+	go build -trimpath -o bin/ ./kubectl-pharos
+	@printf '#!/bin/sh\nexec kubectl pharos __complete "$$@"\n' >bin/kubectl_complete-pharos
+	@chmod 755 bin/kubectl_complete-pharos
+
+.PHONY: install
+install: build ## install the plugin and its completion into BINDIR, a folder of your PATH
+	mkdir -p '$(DESTDIR)$(BINDIR)'
+	install -m 755 bin/kubectl-pharos bin/kubectl_complete-pharos '$(DESTDIR)$(BINDIR)'
+
+.PHONY: peers
+peers: ## build the programs that tests run beside Pharos: minutes, once
+	@go run ./internal/devenv/build >&2
+
+.PHONY: test
+test: peers ## run all tests of all modules with the race detector
+	$(call each,$(call packages,$(TESTED),go test -race -timeout 20m $(TESTFLAGS)))
+# Only packages with tests: the race detector has all that a package links compiled once more.
+TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
+
+.PHONY: quickstart
+quickstart: ## tell the story of the README on a cluster of its own
+	go run ./examples/quickstart
+
+.PHONY: bench
+bench: ## print what Pharos costs beside its peers
+	go run ./internal/bench $(BENCHFLAGS)
+
+.PHONY: lint
+lint: format vet staticcheck ## all that reads the code without running it
+
+.PHONY: format
+format: ## list files that gofmt would change
+	@files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "$$files"; exit 1; }; }
+
+.PHONY: vet
+vet: ## go vet
+	$(call each,$(call packages,{{.ImportPath}},go vet))
+
+.PHONY: staticcheck
+staticcheck: ## staticcheck, in the version of internal/tools
+	@cd internal/tools && go build -o $(CURDIR)/bin/ honnef.co/go/tools/cmd/staticcheck
+	$(call each,$(call packages,{{.ImportPath}},$(CURDIR)/bin/staticcheck))
+
+.PHONY: modules
+modules: ## go.mod and go.sum say what the code needs, and the downloads are what they were
+	$(call each,go mod tidy -diff && go mod verify)
+
+.PHONY: platforms
+platforms: ## build the library and the plugin, and read its tests, for the other platforms
+	@status=0; for platform in $(PLATFORMS); do echo "# $$platform" >&2; \
+	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0; \
+	  go build ./... && go vet ./... || status=1; done; exit $$status
+
+.PHONY: licenses
+licenses: ## name the licences of all linked modules
+	@cd internal/tools && go run ./licenses -C $(CURDIR)
