@@ -27,7 +27,8 @@ func (f Finding) String() string {
 //
 //   - a pattern that matches nothing, or that later ones override everywhere
 //   - an image that has no fingerprint
-//   - inputs that lack the image's own Go package, its go.mod or its go.sum
+//   - inputs that lack the image's own Go package, its go.mod or its go.sum, or
+//     its own Dockerfile
 //   - inputs whose paths differ by case only, which not every machine can hold
 //   - a Go toolchain that only a go line declares
 //
@@ -51,9 +52,7 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	for _, image := range c.Images {
 		mine := checkPatterns("inputs", image.Inputs, paths)
 		mine = append(mine, checkCase(image.Inputs, paths)...)
-		if b := image.Build.Go; b != nil {
-			mine = append(mine, checkGoFiles(image.Inputs, cleanPath(b.Package), paths)...)
-		}
+		mine = append(mine, checkOwn(image, paths)...)
 		switch {
 		case len(states) > 0 && states[0].Image.Name == image.Name:
 			more, err := checkModule(ctx, tree, states[0])

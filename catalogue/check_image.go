@@ -81,6 +81,18 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 	return findings, nil
 }
 
+// checkOwn says whether the inputs hold what the recipe names.
+func checkOwn(image Image, paths []string) []Finding {
+	switch b := image.Build; {
+	case b.Go != nil:
+		return checkGoFiles(image.Inputs, cleanPath(b.Go.Package), paths)
+	case b.Dockerfile != nil && !image.Inputs.Match(cleanPath(b.Dockerfile.Path)):
+		file := cleanPath(b.Dockerfile.Path)
+		return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}
+	}
+	return nil
+}
+
 // checkGoFiles says whether the inputs hold the Go files of the folder.
 func checkGoFiles(inputs Patterns, dir string, paths []string) []Finding {
 	there, chosen := false, false

@@ -68,22 +68,32 @@ func shell(t *testing.T, input, script string) string {
 	return string(out)
 }
 
-// The package comment shows how to compute a fingerprint by hand. That is run
-// here, and held against the package.
-func TestFingerprintByHand(t *testing.T) {
-	t.Parallel()
+// packageComment returns what stands between two lines of the package comment.
+func packageComment(t *testing.T, after, before string) string {
+	t.Helper()
 	data, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	comment := strings.ReplaceAll(string(data), "\n// ", "\n")
-	comment = strings.ReplaceAll(comment, "\n//\t", "\n")
-	_, rest, ok := strings.Cut(comment, "By hand:\n//\n")
-	script, rest, ok2 := strings.Cut(rest, "\n//\nprints\n//\n")
-	said, _, ok3 := strings.Cut(rest, "\n")
-	if !ok || !ok2 || !ok3 {
-		t.Fatal("the package comment has no example")
+	var comment strings.Builder
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimPrefix(line, "//")
+		comment.WriteString(strings.TrimLeft(line, " \t"))
 	}
+	_, rest, found := strings.Cut(comment.String(), after+"\n\n")
+	text, _, ended := strings.Cut(rest, "\n\n"+before)
+	if !found || !ended {
+		t.Fatalf("the package comment has nothing between %q and %q", after, before)
+	}
+	return text
+}
+
+// The package comment shows how to compute a fingerprint by hand. That is run
+// here, and held against the package.
+func TestFingerprintByHand(t *testing.T) {
+	t.Parallel()
+	script := packageComment(t, "By hand:", "prints\n")
+	said := packageComment(t, "\nprints", "An image whose base")
 	if got := strings.Fields(shell(t, "", script))[0]; got != said {
 		t.Errorf("the example prints %s, the package comment says %s", got, said)
 	}

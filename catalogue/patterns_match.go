@@ -154,7 +154,10 @@ func (l live) step(name string) live {
 
 // child returns the cursor for the directory name in the cursor's directory.
 func (c cursor) child(name string) cursor {
-	var out cursor
+	if len(c) == 0 {
+		return nil
+	}
+	out := make(cursor, 0, len(c))
 	for _, l := range c {
 		next := l.step(name)
 		switch {

@@ -1,12 +1,11 @@
 package catalogue
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,25 +58,40 @@ func putFiles(t testing.TB, objects *source.MemoryObjects, files []file) source.
 	return id
 }
 
-// gitTree asks git for the ID of the tree of these files.
-func gitTree(t *testing.T, repository string, objects *source.MemoryObjects, files []file) source.ID {
+// gitTrees asks git for the ID of the tree of each of these sets of files.
+func gitTrees(t *testing.T, format string, sets [][]file) []source.ID {
 	t.Helper()
-	var index strings.Builder
-	for _, f := range files {
-		if f.mode == 0 {
-			f.mode = source.ModeFile
-		}
-		fmt.Fprintf(&index, "%o %s\t%s\n", uint32(f.mode), objects.PutBlob([]byte(f.content)), f.path)
+	repository := t.TempDir()
+	git(t, repository, "", "init", "-q", "--object-format="+format)
+	var stream strings.Builder
+	for i, files := range sets {
+		stream.WriteString(fastImport(fmt.Sprintf("refs/heads/%06d", i), files))
 	}
-	env := append(os.Environ(), "GIT_INDEX_FILE="+filepath.Join(t.TempDir(), "index"))
-	git(t, repository, env, index.String(), "update-index", "--index-info")
-	return source.ID(strings.TrimSpace(git(t, repository, env, "", "write-tree", "--missing-ok")))
+	git(t, repository, stream.String(), "fast-import", "--quiet")
+	var trees []source.ID
+	for id := range strings.FieldsSeq(git(t, repository, "", "for-each-ref", "--format=%(tree)", "refs/heads/")) {
+		trees = append(trees, source.ID(id))
+	}
+	if len(trees) != len(sets) {
+		t.Fatalf("git made %d trees of %d sets of files", len(trees), len(sets))
+	}
+	return trees
 }
 
-func git(t *testing.T, dir string, env []string, input string, args ...string) string {
+// fastImport returns the commands of git fast-import for a commit of the files.
+func fastImport(ref string, files []file) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "commit %s\ncommitter t <t@example.org> 0 +0000\ndata 0\n", ref)
+	for _, f := range files {
+		fmt.Fprintf(&b, "M %o inline %s\ndata %d\n%s\n", uint32(max(f.mode, source.ModeFile)), f.path, len(f.content), f.content)
+	}
+	return b.String()
+}
+
+func git(t *testing.T, dir, input string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(input)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
 	var problem strings.Builder
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
@@ -123,22 +137,20 @@ func clashes(path string, taken map[string]bool) bool {
 // directories without files, which git never writes.
 func TestPruneIsWhatGitComputes(t *testing.T) {
 	t.Parallel()
-	repository := t.TempDir()
-	git(t, repository, os.Environ(), "", "init", "-q")
 	r := rand.New(rand.NewPCG(3, 4))
+	var want [][]file // one set for each of pruned, and each whole tree
+	var got []source.ID
 	empty, whole, parts := 0, 0, 0
-	for range 400 {
+	for range 1000 {
 		files := randomFiles(r)
-		stored := files
+		var tree source.Tree
 		if r.IntN(4) == 0 {
-			stored = append(slices.Clone(files), file{path: files[0].path + "-/x/"})
+			tree = makeTree(t, append(slices.Clone(files), file{path: files[0].path + "-/x/"})...)
+		} else {
+			tree = makeTree(t, files...)
+			want, got = append(want, files), append(got, tree.ID)
 		}
-		tree, list := makeTree(t, stored...), randomPatterns(r)
-		if len(stored) == len(files) {
-			if want := gitTree(t, repository, tree.Objects.(*source.MemoryObjects), files); tree.ID != want {
-				t.Fatalf("the test makes %s of %v, git %s", tree.ID, files, want)
-			}
-		}
+		list := randomPatterns(r)
 		var chosen []file
 		for _, f := range files {
 			if naiveMatch(list, f.path) {
@@ -152,23 +164,63 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatalf("%v of %v: %v", list, files, err)
+		if err != nil || count != len(chosen) {
+			t.Fatalf("%v of %v: %d files, want %d: %v", list, files, count, len(chosen), err)
 		}
-		if want := gitTree(t, repository, tree.Objects.(*source.MemoryObjects), chosen); pruned.ID != want || count != len(chosen) {
-			t.Fatalf("%v of %v: %s with %d files, want %s with %d", list, files, pruned.ID, count, want, len(chosen))
-		}
+		want, got = append(want, chosen), append(got, pruned.ID)
 		if len(chosen) == len(files) {
 			whole++
 		} else {
 			parts++
 		}
-		left, err := filePaths(t.Context(), pruned)
-		if err != nil || len(left) != len(chosen) {
+		if left, err := filePaths(t.Context(), pruned); err != nil || len(left) != len(chosen) {
 			t.Fatalf("%v of %v: the pruned tree reads as %v, %v", list, files, left, err)
 		}
 	}
-	if empty < 20 || whole < 20 || parts < 100 {
+	for i, id := range gitTrees(t, "sha1", want) {
+		if got[i] != id {
+			t.Errorf("%v: %s, and git says %s", want[i], got[i], id)
+		}
+	}
+	if empty < 100 || whole < 80 || parts < 200 {
 		t.Errorf("the trees test little: %d without chosen files, %d chosen as a whole, %d in part", empty, whole, parts)
+	}
+}
+
+func TestPruneOfSHA256(t *testing.T) {
+	t.Parallel()
+	entry := func(name string) source.Entry {
+		return source.Entry{Name: name, Mode: source.ModeFile, ID: source.ID(fmt.Sprintf("%x", sha256.Sum256([]byte("blob 1\x00"+name))))}
+	}
+	objects := source.NewMemory()
+	root := source.ID("")
+	var err error
+	for _, entries := range [][]source.Entry{{entry("x"), entry("y")}, {entry("b")}} {
+		if root != "" {
+			entries = append(entries, source.Entry{Name: "d", Mode: source.ModeDir, ID: root})
+		}
+		if root, err = objects.PutTree(entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pruned, _, err := Prune(t.Context(), source.Tree{ID: root, Objects: objects}, mustPatterns(t, "d/x"))
+	if want := gitTrees(t, "sha256", [][]file{{{path: "d/x", content: "x"}}}); err != nil || pruned.ID != want[0] {
+		t.Errorf("%s, %v; git says %s", pruned.ID, err, want[0])
+	}
+}
+
+// The package comment shows how to check a pruned tree with git alone.
+func TestPrunedTreeByHand(t *testing.T) {
+	t.Parallel()
+	repository := t.TempDir()
+	git(t, repository, "", "init", "-q")
+	files := goFiles()
+	git(t, repository, fastImport("refs/heads/main", files), "fast-import", "--quiet")
+	git(t, repository, "", "symbolic-ref", "HEAD", "refs/heads/main")
+	script := packageComment(t, "services/api, go.mod]:", "A directory that is chosen")
+	want := strings.TrimSpace(shell(t, "", "cd '"+repository+"' && "+script))
+	pruned, _, err := Prune(t.Context(), makeTree(t, files...), mustPatterns(t, "services/api", "go.mod"))
+	if err != nil || string(pruned.ID) != want {
+		t.Errorf("%s, %v; the package comment's commands print %s", pruned.ID, err, want)
 	}
 }

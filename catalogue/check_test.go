@@ -1,0 +1,116 @@
+package catalogue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// findings runs Check on a tree with that pharos.yaml, whose first two lines are
+// always the same, and returns a line for each finding.
+func findings(t *testing.T, yaml string, files ...file) []string {
+	t.Helper()
+	files = append(files, file{path: FileName, content: "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\n" + yaml})
+	found, err := Check(t.Context(), makeTree(t, files...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{}
+	for _, f := range found {
+		lines = append(lines, f.String())
+	}
+	return lines
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yaml  string
+		files []file
+		want  []string // the beginning of each finding
+	}{
+		"nothing": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, libs, go.mod, go.sum, \"!**/*_test.go\"]\ndelivery: [pharos.yaml]\nneutral: [\"**/*.md\"]\n",
+			goFiles(), nil,
+		},
+		"patterns that match nothing": {
+			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site, gone, \"!site/gone\", \"!**/gone\"]\ndelivery: [gitops/**]\nneutral: [docs]\n",
+			goFiles(),
+			[]string{
+				`image site: inputs: "gone" matches no file`, `image site: inputs: "!site/gone" matches no file`,
+				`delivery: "gitops/**" matches no file`, `neutral: "docs" matches no file`,
+			},
+		},
+		"patterns without effect": {
+			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site/index.html, \"!libs\", site, \"**\"]\n",
+			goFiles(),
+			[]string{
+				`image site: inputs: "site/index.html" has no effect, since "**" stands after it`,
+				`image site: inputs: "!libs" has no effect, since "**" stands after it`,
+				`image site: inputs: "site" has no effect, since "**" stands after it`,
+			},
+		},
+		"an own package left out": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [libs, go.mod]\n- name: none\n  build: {go: {package: ./site}}\n  inputs: [site, go.mod, go.sum]\n",
+			goFiles(),
+			[]string{
+				"image api: its own Go package in services/api is not among the inputs", "image api: go.sum is not among the inputs",
+				"image none: the tree has no Go package in site",
+			},
+		},
+		"tests alone are no package": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api/main_test.go, go.mod, go.sum]\n",
+			append(goFiles(), file{path: "services/api/main_test.go"}),
+			[]string{"image api: its own Go package in services/api is not among the inputs"},
+		},
+		"a module left out": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api]\n",
+			goFiles(),
+			[]string{"image api: services/api is a Go package without a go.mod above it among the inputs"},
+		},
+		"a nearer module left out": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api, toolchain: go1.26.8}}\n  inputs: [services/api/*.go, go.mod, go.sum]\n",
+			append(goFiles(), file{path: "services/api/go.mod", content: "module x\ngo 1.26.0\n"}),
+			[]string{"image api: services/api/go.mod is not among the inputs"},
+		},
+		"case": {
+			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site]\n",
+			append(goFiles(), file{path: "site/Index.html"}, file{path: "site/É"}, file{path: "site/é"},
+				file{path: "site/dir/a"}, file{path: "site/DIR/b"}, file{path: "site/DIR/c"}, file{path: "SITE/x"}),
+			[]string{
+				"image site: the inputs site/DIR and site/dir differ by case only", "image site: the inputs site/Index.html and site/index.html differ by case only",
+				"image site: the inputs site/É and site/é differ by case only",
+			},
+		},
+		"a toolchain not pinned": {
+			"images:\n- name: x\n  build: {go: {package: .}}\n  inputs: [go.mod, main.go]\n",
+			[]file{{path: "go.mod", content: "module m\ngo 1.26.0\n"}, {path: "main.go"}},
+			[]string{"image x: the Go toolchain is not pinned: go.mod has only a go line"},
+		},
+		"no fingerprint": {
+			"images:\n- name: web\n  build: {dockerfile: {}}\n  inputs: [site]\n- name: site\n  build: {files: {from: site}}\n  inputs: [l]\n",
+			[]file{{path: "Dockerfile"}, link("l/a", "gone"), link("l/b", "gone"), {path: "site/x"}},
+			[]string{"image web: its own Dockerfile is not among the inputs", "image web: its fingerprint needs", "image site: symbolic link l/a -> gone", "image site: symbolic link l/b -> gone"},
+		},
+	} {
+		got := findings(t, c.yaml, c.files...)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], c.want[i]) {
+				t.Errorf("%s: %s\nwant: %s", name, got[i], c.want[i])
+			}
+		}
+	}
+}
+
+func TestCheckWithoutACatalogue(t *testing.T) {
+	t.Parallel()
+	if _, err := Check(t.Context(), makeTree(t, file{path: "x"})); !errors.Is(err, ErrNoCatalogue) {
+		t.Errorf("got %v", err)
+	}
+}
