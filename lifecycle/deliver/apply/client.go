@@ -110,9 +110,19 @@ func (c *client) do(ctx context.Context, r request) (code int, err error) {
 	}
 }
 
-func (c *client) try(ctx context.Context, r request) (code int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+// try sends the request once, for at most the timeout of requests.
+func (c *client) try(parent context.Context, r request) (code int, err error) {
+	ctx, cancel := context.WithTimeout(parent, c.timeout)
 	defer cancel()
+	code, err = c.exchange(ctx, r)
+	if err != nil && ctx.Err() != nil && parent.Err() == nil {
+		// Not the context's error: no deadline of the caller has passed.
+		err = fmt.Errorf("the server did not answer within %v", c.timeout)
+	}
+	return code, err
+}
+
+func (c *client) exchange(ctx context.Context, r request) (code int, err error) {
 	resp, err := c.send(ctx, r)
 	if err != nil {
 		return 0, err

@@ -32,7 +32,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// RetryFor bounds for how long a request that the server could not answer
 	// is tried again: throttled (429), failed (5xx), cut or timed out. A
-	// request that timed out is always tried twice. The default is 30 seconds.
+	// request that timed out is tried twice in any case. A server that has not
+	// answered yet is not waited for. The default is 30 seconds.
 	RetryFor time.Duration
 	// Log receives the server's warnings, and retries at debug level. The
 	// default discards.

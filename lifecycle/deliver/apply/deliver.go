@@ -52,6 +52,9 @@ func check(r lifecycle.DeliverRequest) error {
 	if r.Target == "" {
 		return errors.New("apply: DeliverRequest.Target is missing")
 	}
+	if r.Guard == nil && !r.DryRun {
+		return errors.New("apply: DeliverRequest.Guard is missing; only a dry run needs no leave to write")
+	}
 	if len(r.Objects) != len(r.Resolved) {
 		return fmt.Errorf("apply: %d objects, but %d are resolved", len(r.Objects), len(r.Resolved))
 	}

@@ -286,6 +286,7 @@ func TestDeliverChecksItsRequest(t *testing.T) {
 	good := b.request(t, configMap)
 	for name, spoil := range map[string]func(*lifecycle.DeliverRequest){
 		"no target":     func(r *lifecycle.DeliverRequest) { r.Target = "" },
+		"no guard":      func(r *lifecycle.DeliverRequest) { r.Guard = nil },
 		"other target":  func(r *lifecycle.DeliverRequest) { r.Target = "other" },
 		"not resolved":  func(r *lifecycle.DeliverRequest) { r.Resolved = nil },
 		"other objects": func(r *lifecycle.DeliverRequest) { r.Resolved = b.request(t, deployment).Resolved },

@@ -80,11 +80,15 @@ func TestLastingFaultsEndClearly(t *testing.T) {
 		"failed":       {faultproxy.Answer(http.StatusInternalServerError), "Run it again"},
 		"unauthorized": {faultproxy.Answer(http.StatusUnauthorized), "Renew the credentials"},
 		"cut":          {faultproxy.Cut(), "is up"},
-		"stalled":      {faultproxy.Stall(), "is up"},
+		"stalled":      {faultproxy.Stall(), "did not answer within 3s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, proxy := faulty(t, apply.Config{RequestTimeout: 200 * time.Millisecond, RetryFor: time.Second})
+			c := apply.Config{RetryFor: time.Second}
+			if name == "stalled" {
+				c.RequestTimeout = 3 * time.Second
+			}
+			b, proxy := faulty(t, c)
 			r := b.request(t, configMap+"\n---\n"+deployment)
 			proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Path: ofConfigMaps, Do: tt.do})
 			result, err := b.Deliver(t.Context(), r)
@@ -92,8 +96,7 @@ func TestLastingFaultsEndClearly(t *testing.T) {
 			if !errors.Is(err, lifecycle.ErrUnreachable) || !errors.As(err, &e) || len(result.Changes) > 0 {
 				t.Fatalf("got %v, %v", result, err)
 			}
-			mustContain(t, e.Advice, tt.says)
-			mustContain(t, err.Error(), "apply ConfigMap "+b.namespace+"/settings")
+			mustContain(t, err.Error(), tt.says, "apply ConfigMap "+b.namespace+"/settings")
 			if list, err := b.admin.AppsV1().Deployments(b.namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 				t.Errorf("the delivery went on: %v %v", list.Items, err)
 			}
@@ -141,12 +144,16 @@ func TestWaitSurvivesItsWatch(t *testing.T) {
 				Method: http.MethodGet, Times: 3, Do: do,
 				Match: func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" },
 			})
+			fixed, done := b.request(t, deployment), make(chan error, 1)
 			go func() {
 				<-fault.Reached()
-				b2 := *b
-				b2.deliver(t, deployment)
+				_, err := b.Deliver(t.Context(), fixed)
+				done <- err
 			}()
 			b.wait(t, objects)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 			if fault.Hits() == 0 {
 				t.Error("no watch failed")
 			}

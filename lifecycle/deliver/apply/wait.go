@@ -125,11 +125,11 @@ func (d *Deliverer) unhealthy(ctx context.Context, v *view) (lifecycle.Observati
 	return o, e
 }
 
-// neverSeen reports that the time was over before the first look was.
+// neverSeen reports that the time was over before a look was.
 func (d *Deliverer) neverSeen(ctx context.Context, r lifecycle.ObserveRequest) (lifecycle.Observation, error) {
 	var o lifecycle.Observation
 	for _, obj := range r.Objects {
-		o.Unready = append(o.Unready, lifecycle.ObjectStatus{Object: obj, Reason: "it was not seen in time"})
+		o.Unready = append(o.Unready, lifecycle.ObjectStatus{Object: obj, Reason: "time was over before it was seen healthy together with all others"})
 	}
 	return o, &lifecycle.UnhealthyError{Unready: o.Unready, Err: context.Cause(ctx)}
 }
