@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ type build struct {
 	*Builder
 	request   lifecycle.BuildRequest
 	recipe    *catalogue.GoBuild
-	platforms []platform
+	platforms []catalogue.Platform
 	folder    *folder
 	output    *output
 }
@@ -176,6 +177,10 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 // images builds every platform, as many at once as there are processors. The
 // first failure ends the others.
 func (b *build) images(ctx context.Context, m *module, tc *toolchain) ([]v1.Image, error) {
+	assets, err := b.assetsLayer()
+	if err != nil {
+		return nil, b.broken(fmt.Errorf("pack the assets: %w", err))
+	}
 	images := make([]v1.Image, len(b.platforms))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -183,7 +188,7 @@ func (b *build) images(ctx context.Context, m *module, tc *toolchain) ([]v1.Imag
 		g.Go(func() (err error) {
 			// Layers of the base are read after this function has returned, so
 			// they go by the caller's context.
-			images[i], err = b.image(ctx, gctx, m, tc, p)
+			images[i], err = b.image(ctx, gctx, m, tc, assets, p)
 			return err
 		})
 	}
@@ -207,7 +212,7 @@ func (b *build) checkRecipe() error {
 		}
 		b.platforms = append(b.platforms, parsed)
 	}
-	slices.SortFunc(b.platforms, platform.compare)
+	slices.SortFunc(b.platforms, func(p, q catalogue.Platform) int { return cmp.Compare(p.String(), q.String()) })
 	b.platforms = slices.Compact(b.platforms)
 	if len(b.request.State.Image.Platforms) == 0 {
 		p.add("it names no platform")

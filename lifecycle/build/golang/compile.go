@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -23,8 +24,8 @@ var baseline = []string{
 }
 
 // compile builds the package for one platform and returns the program's path.
-func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p platform) (string, error) {
-	out := filepath.Join(b.folder.out(), p.folder())
+func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform) (string, error) {
+	out := filepath.Join(b.folder.out(), fileName(p))
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return "", b.broken(err)
 	}
@@ -72,7 +73,7 @@ func (b *build) arguments(m *module, out string) ([]string, error) {
 
 // compileEnv is everything that has a say in the result, over what the user's
 // environment says about where to find things.
-func (b *build) compileEnv(m *module, tc *toolchain, p platform) environment {
+func (b *build) compileEnv(m *module, tc *toolchain, p catalogue.Platform) environment {
 	env := b.env.forUser()
 	for name, value := range tc.settings {
 		env.set(name, value)
@@ -86,11 +87,9 @@ func (b *build) compileEnv(m *module, tc *toolchain, p platform) environment {
 	if m.work != nil {
 		work = filepath.Join(b.disk(m.workDir), "go.work")
 	}
-	env.setAll("GOOS="+p.os, "GOARCH="+p.arch, "GOENV=off", "GOFLAGS=", "GO111MODULE=on", "GOWORK="+work,
+	env.setAll(platformEnv(p)...)
+	env.setAll("GOENV=off", "GOFLAGS=", "GO111MODULE=on", "GOWORK="+work,
 		"GOTOOLCHAIN="+tc.setting, "GOTMPDIR="+b.folder.tmp(), "PWD="+b.disk(m.dir))
-	if setting, _ := p.variantEnv(); setting != "" {
-		env.setAll(setting)
-	}
 	return env
 }
 
@@ -104,7 +103,7 @@ func (b *build) command(ctx context.Context, dir string, env environment, args .
 	return cmd
 }
 
-func (b *build) compileError(ctx context.Context, m *module, p platform, output string, err error) error {
+func (b *build) compileError(ctx context.Context, m *module, p catalogue.Platform, output string, err error) error {
 	if isNetworkFailure(output) {
 		return &lifecycle.Error{
 			Op: "get the modules of image", On: b.request.State.Image.Name, Class: lifecycle.ErrUnreachable,

@@ -115,10 +115,11 @@ func checkRecipeEnv(p *problems, env map[string]string) {
 	instead := map[string]string{
 		"GOFLAGS": "use ldflags and tags", "GOTOOLCHAIN": "use build.go.toolchain",
 		"GOOS": "use platforms", "GOARCH": "use platforms",
+		"GOAMD64": "use platforms, such as linux/amd64/v3", "GOARM": "use platforms, such as linux/arm/v6",
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch name {
-		case "GOFLAGS", "GOTOOLCHAIN", "GOOS", "GOARCH":
+		case "GOFLAGS", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM":
 			p.add("build.go.env.%s is not the recipe's to set: %s", name, instead[name])
 		case "GOENV", "GOROOT", "GOTOOLDIR", "GOTMPDIR", "GO111MODULE", "GOBIN", "PWD", "PATH", "HOME", "GOPATH", "GOCACHE", "GOCACHEPROG", "GOMODCACHE":
 			p.add("build.go.env.%s is not the recipe's to set: it belongs to the machine", name)

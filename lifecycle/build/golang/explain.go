@@ -16,13 +16,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue"
 )
 
 // explain looks for what a failed build missed: it walks the package's imports
 // within the tree, as far as the full tree has them, and notes what the inputs
 // leave out of it. It runs only after a failure, and reads, so a build that
 // succeeds pays nothing for it.
-func (b *build) explain(ctx context.Context, m *module, p platform, output string) *problems {
+func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, output string) *problems {
 	e := &explanation{
 		build: b, ctx: ctx, module: m, seen: map[string]bool{},
 		problems: problems{image: b.request.State.Image.Name},
@@ -32,7 +34,7 @@ func (b *build) explain(ctx context.Context, m *module, p platform, output strin
 			strings.Contains(output, "build constraints exclude all Go files"),
 	}
 	e.match = gobuild.Context{
-		GOOS: p.os, GOARCH: p.arch, Compiler: "gc", BuildTags: b.recipe.Tags,
+		GOOS: p.OS, GOARCH: p.Architecture, Compiler: "gc", BuildTags: b.recipe.Tags,
 		CgoEnabled: b.recipe.Env["CGO_ENABLED"] == "1", ReleaseTags: gobuild.Default.ReleaseTags,
 		JoinPath: path.Join,
 		OpenFile: func(name string) (io.ReadCloser, error) {

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -16,13 +17,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 const (
-	// scratch is the base that holds nothing.
-	scratch = "scratch"
 	// user is nobody in particular, by number so that Kubernetes can see that it
 	// is not root.
 	user = "65532:65532"
@@ -32,7 +32,7 @@ const (
 
 // base is the reference of the base image, empty if there is none.
 func (b *build) base() string {
-	if b.recipe.Base == "" || b.recipe.Base == scratch {
+	if b.recipe.Base == "" || b.recipe.Base == catalogue.Scratch {
 		return ""
 	}
 	if !isByDigest(b.recipe.Base) && len(b.request.State.Bases) == 1 {
@@ -44,7 +44,7 @@ func (b *build) base() string {
 func isByDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
 
 // image builds the image of one platform.
-func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, p platform) (v1.Image, error) {
+func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, assets *layer, p catalogue.Platform) (v1.Image, error) {
 	program, err := b.compile(buildCtx, m, tc, p)
 	if err != nil {
 		return nil, err
@@ -60,18 +60,24 @@ func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, p
 		layerType = types.DockerLayer
 	}
 	name := m.programName()
-	l, err := newLayer(program, name, filepath.Join(b.folder.out(), p.folder()+".tar.gz"), layerType)
+	l, err := newLayer(filepath.Join(b.folder.out(), fileName(p)+".tar.gz"), layerType, func(to *tar.Writer) error {
+		return writeProgram(to, program, name)
+	})
 	if err != nil {
-		return nil, b.broken(err)
+		return nil, b.broken(fmt.Errorf("pack %s: %w", name, err))
 	}
-	img, err := configure(base, l, name, p)
+	layers := []*layer{l}
+	if assets != nil {
+		layers = []*layer{assets.as(layerType), l}
+	}
+	img, err := configure(base, layers, name, p)
 	if err != nil {
 		return nil, b.broken(err)
 	}
 	return img, nil
 }
 
-func (b *build) baseImage(ctx context.Context, p platform) (v1.Image, error) {
+func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, error) {
 	ref := b.base()
 	if ref == "" {
 		return mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), nil
@@ -85,12 +91,14 @@ func (b *build) baseImage(ctx context.Context, p platform) (v1.Image, error) {
 	return img, err
 }
 
-func configure(base v1.Image, l v1.Layer, name string, p platform) (v1.Image, error) {
+func configure(base v1.Image, layers []*layer, name string, p catalogue.Platform) (v1.Image, error) {
 	// A time that says nothing, so that the image is the same tomorrow.
 	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
-	img, err := mutate.Append(base, mutate.Addendum{
-		Layer: l, History: v1.History{Created: epoch, CreatedBy: "pharos", Comment: "go build"},
-	})
+	var added []mutate.Addendum
+	for _, l := range layers {
+		added = append(added, mutate.Addendum{Layer: l, History: v1.History{Created: epoch, CreatedBy: "pharos"}})
+	}
+	img, err := mutate.Append(base, added...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +107,15 @@ func configure(base v1.Image, l v1.Layer, name string, p platform) (v1.Image, er
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Variant = p.os, p.arch, p.variant
+	config.OS, config.Architecture, config.Variant = p.OS, p.Architecture, p.Variant
 	config.Created = epoch
 	config.Config.Entrypoint = []string{path.Join(programFolder, name)}
 	config.Config.Cmd = nil
 	config.Config.User = user
+	if len(layers) > 1 {
+		// So that a program finds its assets by their paths in the tree.
+		config.Config.WorkingDir = programFolder
+	}
 	if !slices.ContainsFunc(config.Config.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
 		config.Config.Env = append(config.Config.Env, searchPath)
 	}
@@ -139,7 +151,7 @@ func (b *build) index(images []v1.Image, tc *toolchain) (index v1.ImageIndex, si
 		for _, l := range manifest.Layers {
 			size += l.Size
 		}
-		p := b.platforms[i].oci()
+		p := ociPlatform(b.platforms[i])
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
 			MediaType: manifest.MediaType, Platform: &p,
 		}})

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"os"
@@ -38,8 +37,9 @@ func (l *layer) MediaType() (types.MediaType, error)  { return l.mediaType, nil 
 func (l *layer) Compressed() (io.ReadCloser, error)   { return os.Open(l.file) }
 func (l *layer) Uncompressed() (io.ReadCloser, error) { return uncompressed(l.file) }
 
-// newLayer packs a program as /app/<name> into the file "to".
-func newLayer(program, name, to string, mediaType types.MediaType) (l *layer, err error) {
+// newLayer compresses what write writes into the file "to". The archive is the
+// same wherever and whenever the same things are written.
+func newLayer(to string, mediaType types.MediaType, write func(*tar.Writer) error) (l *layer, err error) {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -53,18 +53,34 @@ func newLayer(program, name, to string, mediaType types.MediaType) (l *layer, er
 		return nil, err
 	}
 	plain := &counter{to: zip, hash: sha256.New()}
-	if err := writeTar(plain, program, name); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", name, err)
+	archive := tar.NewWriter(plain)
+	if err := write(archive); err != nil {
+		return nil, err
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
 	}
 	if err := zip.Close(); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", name, err)
+		return nil, err
 	}
 	return &layer{file: to, digest: compressed.sum(), diffID: plain.sum(), size: compressed.n, mediaType: mediaType}, nil
 }
 
-// writeTar writes an archive that is the same wherever and whenever the same
-// program is packed.
-func writeTar(w io.Writer, program, name string) error {
+// as returns the same layer under another media type.
+func (l *layer) as(mediaType types.MediaType) *layer {
+	same := *l
+	same.mediaType = mediaType
+	return &same
+}
+
+// header describes a file that belongs to root, that all may read and run, and
+// that is of no time.
+func header(kind byte, name string, size int64) *tar.Header {
+	return &tar.Header{Typeflag: kind, Name: name, Size: size, Mode: 0o555, ModTime: time.Unix(0, 0)}
+}
+
+// writeProgram puts a program at /app/<name>.
+func writeProgram(to *tar.Writer, program, name string) error {
 	f, err := os.Open(program)
 	if err != nil {
 		return err
@@ -74,19 +90,14 @@ func writeTar(w io.Writer, program, name string) error {
 	if err != nil {
 		return err
 	}
-	archive := tar.NewWriter(w)
-	for _, h := range []*tar.Header{
-		{Typeflag: tar.TypeDir, Name: programFolder[1:] + "/", Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
-		{Typeflag: tar.TypeReg, Name: path.Join(programFolder, name)[1:], Mode: 0o555, Size: info.Size(), ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
-	} {
-		if err := archive.WriteHeader(h); err != nil {
-			return err
-		}
-	}
-	if _, err := io.Copy(archive, f); err != nil {
+	if err := to.WriteHeader(header(tar.TypeDir, programFolder[1:]+"/", 0)); err != nil {
 		return err
 	}
-	return archive.Close()
+	if err := to.WriteHeader(header(tar.TypeReg, path.Join(programFolder, name)[1:], info.Size())); err != nil {
+		return err
+	}
+	_, err = io.Copy(to, f)
+	return err
 }
 
 // counter hashes and counts what passes through it.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -33,15 +34,16 @@ type module struct {
 
 type localModule struct{ path, dir string }
 
-// pinned is the GOTOOLCHAIN to build with, and who says so.
+// pinned is the GOTOOLCHAIN to build with, and who says so. The module comes
+// before the workspace, since it is what the fingerprint names.
 func (m *module) pinned(recipe *catalogue.GoBuild) (setting, from string) {
 	switch {
 	case recipe.Toolchain != "":
 		return recipe.Toolchain, "build.go.toolchain"
+	case pins(m.file.Toolchain):
+		return m.file.Toolchain.Name, path.Join(m.dir, "go.mod")
 	case m.work != nil && pins(m.work.Toolchain):
 		return m.work.Toolchain.Name, path.Join(m.workDir, "go.work")
-	case m.work == nil && pins(m.file.Toolchain):
-		return m.file.Toolchain.Name, path.Join(m.dir, "go.mod")
 	}
 	return local, ""
 }
@@ -86,6 +88,7 @@ func (b *build) analyse(ctx context.Context) (*module, error) {
 		if !a.vendored {
 			a.checkReplaces()
 		}
+		a.checkAssets()
 	}
 	if a.err != nil {
 		return nil, b.broken(a.err)
@@ -193,6 +196,24 @@ func (a *analysis) checkVendor() {
 	}
 	vendor := path.Join(root, "vendor")
 	_, a.vendored = a.need(path.Join(vendor, "modules.txt"), literal(vendor))
+}
+
+func (a *analysis) checkAssets() {
+	program := a.programName()
+	for _, asset := range a.recipe.Assets {
+		p := cleanPath(asset)
+		switch {
+		case leavesTree(p):
+			a.add("build.go.assets: %s leads out of the tree", asset)
+		case p == program || strings.HasPrefix(p, program+"/") || p == "." && a.onDisk(program):
+			a.add("build.go.assets: %s would stand where the program does, at %s/%s", asset, programFolder, program)
+		case a.onDisk(p):
+		case a.inFull(p):
+			a.miss(p, literal(p))
+		default:
+			a.add("build.go.assets: the tree has no %s", asset)
+		}
+	}
 }
 
 // need reads a file of the inputs. One that only the full tree has is noted as

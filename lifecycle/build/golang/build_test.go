@@ -1,0 +1,367 @@
+package golang_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// pulled is an index as any other client of the registry sees it.
+func pulled(t *testing.T, r lifecycle.BuildRequest, res lifecycle.BuildResult) v1.ImageIndex {
+	t.Helper()
+	ref, err := name.NewDigest(r.Repository + "@" + string(res.Digest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := remote.Index(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Fatalf("the pushed index is not valid: %v", err)
+	}
+	return index
+}
+
+// platformImage returns the image of one platform.
+func platformImage(t *testing.T, index v1.ImageIndex, platform string) v1.Image {
+	t.Helper()
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manifest.Manifests {
+		if m.Platform.String() == platform {
+			img, err := index.Image(m.Digest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return img
+		}
+	}
+	t.Fatalf("the index has no image for %s", platform)
+	return nil
+}
+
+// program takes the program out of an image, by way of its entrypoint.
+func program(t *testing.T, img v1.Image) string {
+	t.Helper()
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(config.Config.Entrypoint) != 1 {
+		t.Fatalf("the entrypoint is %q", config.Config.Entrypoint)
+	}
+	content := mutate.Extract(img)
+	defer content.Close()
+	for files := tar.NewReader(content); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			t.Fatalf("the image has no %s", config.Config.Entrypoint[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if "/"+h.Name != config.Config.Entrypoint[0] {
+			continue
+		}
+		if h.Uid != 0 || h.Gid != 0 || h.Mode != 0o555 || h.ModTime.Unix() != 0 {
+			t.Errorf("the program's header says uid %d, gid %d, mode %o, time %v", h.Uid, h.Gid, h.Mode, h.ModTime)
+		}
+		file := filepath.Join(t.TempDir(), "program")
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o700)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(f, files); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+}
+
+// run runs the program of the image for linux/amd64, or for whatever
+// architecture this machine has.
+func run(t *testing.T, img v1.Image) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program(t, img)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("run the program: %v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestBuildSeveralPlatforms(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.request(greeting)
+	// Unsorted, and with a variant.
+	r.State.Image.Platforms = []string{"linux/arm64", "linux/arm/v6", "linux/amd64"}
+	res := f.build(r)
+
+	want := lifecycle.BuildResult{
+		Digest: res.Digest, Platforms: []string{"linux/amd64", "linux/arm/v6", "linux/arm64"},
+		Toolchain: runtime.Version(), Size: res.Size,
+	}
+	if diff := cmp.Diff(want, res); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	index := pulled(t, r, res)
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if manifest.MediaType != types.OCIImageIndex {
+		t.Errorf("the index is a %s", manifest.MediaType)
+	}
+	wantAnnotations := map[string]string{
+		"pharos.dev/fingerprint": string(r.State.Fingerprint), "pharos.dev/toolchain": runtime.Version(),
+	}
+	if diff := cmp.Diff(wantAnnotations, manifest.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	var size int64
+	for platform, machine := range map[string]elf.Machine{
+		"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64, "linux/arm/v6": elf.EM_ARM,
+	} {
+		img := platformImage(t, index, platform)
+		size += checkImage(t, img, platform)
+		program, err := elf.Open(program(t, img))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if program.Machine != machine {
+			t.Errorf("%s: the program is for %v", platform, program.Machine)
+		}
+		if libraries, err := program.ImportedLibraries(); err != nil || len(libraries) > 0 {
+			t.Errorf("%s: the program is not static: %v, %v", platform, libraries, err)
+		}
+		if err := program.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if res.Size != size {
+		t.Errorf("the size is %d, the layers have %d bytes", res.Size, size)
+	}
+	if got := run(t, platformImage(t, index, "linux/"+runtime.GOARCH)); got != "hello, world!" {
+		t.Errorf("the program says %q", got)
+	}
+}
+
+// checkImage checks an image's configuration and returns the size of its layer.
+func checkImage(t *testing.T, img v1.Image, platform string) int64 {
+	t.Helper()
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := config.Platform().String(); got != platform {
+		t.Errorf("the image of %s is for %s", platform, got)
+	}
+	want := v1.Config{
+		Entrypoint: []string{"/app/hello"}, User: "65532:65532",
+		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+	}
+	if diff := cmp.Diff(want, config.Config); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", platform, diff)
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(layers) != 1 {
+		t.Fatalf("%s: %d layers", platform, len(layers))
+	}
+	size, err := layers[0].Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+func TestBuildFollowsTheRecipe(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	files := with(greeting, map[string]string{
+		"cmd/hello/main.go":    "package main\n\nvar version = \"none\"\n\nfunc main() { println(version, tagged) }\n",
+		"cmd/hello/tagged.go":  "//go:build tagged\n\npackage main\n\nconst tagged = true\n",
+		"cmd/hello/without.go": "//go:build !tagged\n\npackage main\n\nconst tagged = false\n",
+		// The machine's GOFLAGS name this tag.
+		"cmd/hello/machine.go": "//go:build machine\n\npackage main\n\nconst tagged = \"by the machine\"\n",
+	})
+	r := f.request(files)
+	r.State.Image.Platforms = []string{"linux/" + runtime.GOARCH}
+	r.State.Image.Build.Go.Tags = []string{"tagged"}
+	r.State.Image.Build.Go.LDFlags = []string{"-s", "-X", "main.version=it's two words"}
+	res := f.build(r)
+	img := platformImage(t, pulled(t, r, res), "linux/"+runtime.GOARCH)
+	if got := run(t, img); got != "it's two words true" {
+		t.Errorf("the program says %q", got)
+	}
+	bin, err := elf.Open(program(t, img))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bin.Close()
+	if bin.Section(".symtab") != nil {
+		t.Error("-s had no effect")
+	}
+}
+
+func TestBuildOnABase(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base := f.request(with(greeting, map[string]string{
+		"cmd/hello/main.go": "package main\n\nfunc main() { println(\"base\") }\n",
+	}))
+	base.Repository = f.host + "/bases/static"
+	base.State.Image.Platforms = []string{"linux/amd64", "linux/arm64"}
+	baseRef := base.Repository + "@" + string(f.build(base).Digest)
+
+	r := f.request(greeting)
+	r.State.Image.Build.Go.Base = baseRef
+	r.State.Bases = []string{baseRef}
+	r.State.Image.Platforms = []string{"linux/amd64", "linux/arm64"}
+	res := f.build(r)
+	if diff := cmp.Diff([]string{baseRef}, res.Bases); diff != "" {
+		t.Errorf("bases (-want +got):\n%s", diff)
+	}
+	for _, platform := range r.State.Image.Platforms {
+		layers, err := platformImage(t, pulled(t, r, res), platform).Layers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(layers) != 2 {
+			t.Errorf("%s has %d layers, want the base's and the program's", platform, len(layers))
+		}
+	}
+	if got := run(t, platformImage(t, pulled(t, r, res), "linux/"+runtime.GOARCH)); got != "hello, world!" {
+		t.Errorf("the program says %q", got)
+	}
+
+	r.State.Image.Platforms = []string{"linux/s390x"}
+	_, err := f.Build(t.Context(), r)
+	if !errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "no image for linux/s390x, only for linux/amd64, linux/arm64") {
+		t.Errorf("a base without the platform: %v", err)
+	}
+	missing := f.host + "/bases/static@sha256:" + strings.Repeat("0", 64)
+	r.State.Image.Build.Go.Base, r.State.Bases = missing, []string{missing}
+	if failed := f.fail(r); !strings.Contains(failed.Reason, "is not in the registry") {
+		t.Errorf("a base that is not there: %v", failed)
+	}
+}
+
+func TestCompileErrorNamesFileAndLine(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.request(with(greeting, map[string]string{"lib/words/words.go": "package words\n\nfunc Greet(name string) string {\n\treturn name + 1\n}\n"}))
+	var out bytes.Buffer
+	r.Output = &out
+	failed := f.fail(r)
+	if want := "lib/words/words.go:4:9"; !strings.Contains(failed.Output, want) || !strings.Contains(out.String(), want) {
+		t.Errorf("neither of these may lack %s:\n%s\n%s", want, failed.Output, out.String())
+	}
+	if len(failed.Missing) > 0 {
+		t.Errorf("these are said to be missing: %v", failed.Missing)
+	}
+	if strings.Contains(failed.Error(), f.temp) {
+		t.Errorf("the error shows the private folder: %v", failed)
+	}
+}
+
+func TestPushFailureLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.request(greeting)
+	// A port that nobody listens on: it was this process's own just now.
+	r.Repository = closedPort(t) + "/dev/hello"
+	_, err := f.Build(t.Context(), r)
+	if !errors.Is(err, lifecycle.ErrUnreachable) {
+		t.Errorf("got %v, want an ErrUnreachable", err)
+	}
+	f.empty()
+}
+
+func TestBuildConcurrently(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var requests []lifecycle.BuildRequest
+	for _, word := range []string{"one", "two", "three", "four"} {
+		r := f.request(with(greeting, map[string]string{"cmd/hello/name.txt": word}))
+		r.Repository += "-" + word
+		// The same image twice at once, too.
+		requests = append(requests, r, r)
+	}
+	type outcome struct {
+		res lifecycle.BuildResult
+		err error
+	}
+	outcomes := make([]chan outcome, len(requests))
+	for i, r := range requests {
+		outcomes[i] = make(chan outcome, 1)
+		go func() {
+			res, err := f.Build(t.Context(), r)
+			outcomes[i] <- outcome{res, err}
+		}()
+	}
+	var digests []lifecycle.Digest
+	for i := range outcomes {
+		o := <-outcomes[i]
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		digests = append(digests, o.res.Digest)
+	}
+	slices.Sort(digests)
+	if distinct := slices.Compact(digests); len(distinct) != 4 {
+		t.Errorf("four programs, each built twice, have %d digests", len(distinct))
+	}
+	f.empty()
+}
+
+// list returns the names and modes of what an image holds, sorted.
+func list(t *testing.T, img v1.Image) []string {
+	t.Helper()
+	content := mutate.Extract(img)
+	defer content.Close()
+	var names []string
+	for files := tar.NewReader(content); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return slices.Compact(names)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := h.Name
+		if h.Typeflag == tar.TypeDir && !strings.HasSuffix(name, "/") {
+			name += "/"
+		}
+		names = append(names, fmt.Sprintf("%s %o", name, h.Mode))
+	}
+}
