@@ -173,7 +173,7 @@ func TestWaitSurvivesARestartOfTheServer(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		<-began
-		if err := cluster.Restart(ctx); err != nil {
+		if err := errors.Join(cluster.Kill(), cluster.Resume(ctx)); err != nil {
 			done <- err
 			return
 		}
