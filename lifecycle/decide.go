@@ -158,7 +158,7 @@ func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p
 		changed,
 		fmt.Sprintf("all %d images have the fingerprint of the live receipt, and the registry answers for each digest", len(w.states)),
 		fmt.Sprintf("all %d objects are there, healthy, and as the live receipt left them", len(s.live.Objects)),
-		"no lease is held, and the applied receipt is the live one",
+		"nobody else holds the lease, and the applied receipt is the live one",
 	}, nil
 }
 

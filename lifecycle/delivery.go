@@ -58,16 +58,17 @@ func (d *delivery) decideAgain(ctx context.Context) (unchanged bool, err error) 
 	if now.Version == d.situation.pointers.Version {
 		return false, nil
 	}
-	r := d.request
-	r.Wait = 1 // the lease that the plan will find held is ours
-	if d.situation, d.images, err = d.plan(ctx, d.want, r, d.result); err != nil {
+	if d.situation, err = d.assess(ctx); err != nil {
+		return false, err
+	}
+	if d.images, err = d.plan(ctx, d.want, d.situation, d.result); err != nil {
 		return false, err
 	}
 	d.pointers = d.situation.pointers
 	if d.result.Plan.Decision == DecideUnchanged {
 		return true, nil
 	}
-	return false, d.buildAll(ctx, r, d.images, d.result)
+	return false, d.buildAll(ctx, d.request, d.images, d.result)
 }
 
 // prepare renders the commit with the images' digests and makes the record.

@@ -87,7 +87,11 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	if err != nil {
 		return err
 	}
-	s, images, err := o.plan(ctx, w, r, res)
+	s, err := o.whenFree(ctx, &r)
+	if err != nil {
+		return err
+	}
+	images, err := o.plan(ctx, w, s, res)
 	if err != nil || res.Plan.Decision == DecideUnchanged || r.DryRun {
 		return err
 	}
@@ -108,25 +112,39 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	return errors.Join(err, o.release(ctx, held))
 }
 
-// plan reads the target and decides.
-func (o *operation) plan(ctx context.Context, w *want, r ReconcileRequest, res *ReconcileResult) (*situation, []*image, error) {
-	s, err := o.assess(ctx)
-	if err != nil {
-		return nil, nil, err
+// whenFree reads the target. While somebody else holds its lease it waits, as
+// long as the request allows, and takes what it waited off the request.
+func (o *operation) whenFree(ctx context.Context, r *ReconcileRequest) (*situation, error) {
+	for {
+		s, err := o.assess(ctx)
+		if err != nil || !s.lease.Held {
+			return s, err
+		}
+		if r.Wait <= 0 {
+			return nil, o.blocked(s.lease, nil)
+		}
+		pause := min(time.Second, r.Wait)
+		r.Wait -= pause
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	if s.lease.Held && r.Wait <= 0 {
-		return nil, nil, o.blocked(s.lease, nil)
-	}
+}
+
+// plan decides, and says what.
+func (o *operation) plan(ctx context.Context, w *want, s *situation, res *ReconcileResult) ([]*image, error) {
 	p, images, err := o.decide(ctx, w, s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	res.Plan, res.Receipt = p, ""
 	if p.Decision == DecideUnchanged {
 		res.Receipt = s.pointers.Live
 	}
 	o.emit(Event{Type: EventPlanned, Plan: &p})
-	return s, images, nil
+	return images, nil
 }
 
 // buildAll builds what has to be built. The overlay is rendered once before the

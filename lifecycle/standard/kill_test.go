@@ -1,0 +1,140 @@
+package standard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+)
+
+// killed is what a process that dies in the middle of a delivery is told.
+type killed struct {
+	Kubeconfig, Repo string
+	At               lifecycle.EventType
+}
+
+const killedEnv = "PHAROS_TEST_KILLED"
+
+func TestMain(m *testing.M) {
+	if task := os.Getenv(killedEnv); task != "" {
+		if err := deliverAndDie(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(3) // it should have been killed
+	}
+	os.Exit(m.Run())
+}
+
+// deliverAndDie reconciles until the event and sends itself SIGKILL there.
+func deliverAndDie(task string) error {
+	var k killed
+	if err := json.Unmarshal([]byte(task), &k); err != nil {
+		return err
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", k.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	repo, err := source.Open(k.Repo)
+	if err != nil {
+		return err
+	}
+	commit, err := repo.Commit(ctx, "")
+	if err != nil {
+		return err
+	}
+	targets, err := standard.ReadTargets(ctx, commit.Tree)
+	if err != nil {
+		return err
+	}
+	l, err := standard.New(targets[0], standard.Options{REST: cfg, Actor: "killed@localhost", Env: os.Environ(), Lease: lease.Config{
+		// Soon forgotten once it is dead, and long enough not to be lost before.
+		Deliver: lease.Timing{Duration: 10 * time.Second, RenewEvery: 2 * time.Second},
+		Margin:  2 * time.Second, Grace: time.Second, RetryPeriod: 500 * time.Millisecond, RequestTimeout: 2 * time.Second,
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Events: func(e lifecycle.Event) {
+		if e.Type != k.At {
+			return
+		}
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Kill()
+		}
+		select {} // the signal is on its way
+	}})
+	return fmt.Errorf("the event %s never came: %w", k.At, err)
+}
+
+func TestKilledAt(t *testing.T) {
+	for _, at := range lifecycle.EventTypes() {
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			killAt(t, at)
+		})
+	}
+}
+
+// killAt kills a process with SIGKILL when it has sent an event, runs the same
+// again, and wants what an undisturbed delivery leaves.
+func killAt(t *testing.T, at lifecycle.EventType) {
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	first := s.reconcile(c.Config())
+	s.write(map[string]string{
+		"libs/price/p.go":      "package price\n\nfunc Of(n int) int { return n * 5 }\n",
+		"gitops/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: NOK}\n",
+	})
+	head := s.commit("Change the library and the currency")
+
+	task, err := json.Marshal(killed{Kubeconfig: c.Kubeconfig(), Repo: s.dir, At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() {
+		t.Fatalf("the process ended by itself: %v\n%s", err, out)
+	}
+
+	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Wait: time.Minute})
+	if err != nil {
+		t.Fatalf("run again after SIGKILL at %s: %v", at, err)
+	}
+	st := s.status(c.Config())
+	if !st.IsLive() || st.Live.ID != res.Receipt || st.Live.Record.Commit != head || st.Lease.Held {
+		t.Errorf("after the second run: %+v", st)
+	}
+	if st.Live.Record.Parent != first.Receipt {
+		t.Errorf("the receipt's parent is %s, want %s: an extra receipt was made", st.Live.Record.Parent, first.Receipt)
+	}
+	settings, err := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "settings", metav1.GetOptions{})
+	if err != nil || settings.Data["currency"] != "NOK" {
+		t.Errorf("settings %v, %v", settings.Data, err)
+	}
+	if again := s.reconcile(c.Config()); again.Plan.Decision != lifecycle.DecideUnchanged {
+		t.Errorf("and a third run decides %s: %s", again.Plan.Decision, strings.Join(again.Plan.Reasons, "; "))
+	}
+}
