@@ -1,0 +1,23 @@
+// Command quickstart tells a story of about a minute about a shop that Pharos
+// delivers: three services, a library that two of them share, and a target.
+//
+//	go run ./examples/quickstart
+//
+// It starts a Kubernetes control plane of its own (the first run builds it, which
+// takes some minutes) and a registry in this process, and removes both at the
+// end. The control plane's only node is hollow: pods are scheduled and become
+// ready, but they do not really run.
+//
+// On a cluster of yours, pods do run. It needs a registry that both sides reach:
+//
+//	go run ./examples/quickstart --context kind-dev --registry localhost:5000/shop \
+//		--registry-pull registry.local:5000/shop --registry-insecure
+//
+// There the shop gets two namespaces with new names, which are deleted at the end.
+// With --stay everything is left up until Ctrl-C, to look around in.
+//
+// Nothing in it is scripted: whatever it prints about a step comes from what
+// happened, and a step that does not turn out as the story says ends it with an
+// error and exit code 1. The code shows how a program embeds Pharos: deliver.go
+// is all that it takes.
+package main

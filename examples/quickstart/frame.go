@@ -1,0 +1,37 @@
+package main
+
+// opening prints what the story is about.
+func (n *narrator) opening(o options) {
+	n.line("Pharos quickstart: commits go to a Kubernetes cluster, and prove that they are there.")
+	if o.context != "" {
+		n.line("The cluster is the one of context %q. The shop gets namespaces of its own there.", o.context)
+		return
+	}
+	n.line("The cluster is started for this story. Its API server, controllers and scheduler are the")
+	n.line("real ones; its only node is hollow, so pods are placed and become ready, but do not really run.")
+	n.blank()
+}
+
+// closing says where to go next.
+func (n *narrator) closing(p *place, repo string, stay bool) {
+	n.blank()
+	n.line("That was the story. Where to go next:")
+	n.blank()
+	if !stay {
+		n.detail("go run ./examples/quickstart --stay    the same, and then look around in what it leaves up")
+		n.detail("go run ./kubectl-pharos --help         the kubectl plugin; make install installs it")
+		n.detail("docs/pharos-yaml.md                    bring a repository of yours under Pharos")
+		n.detail("examples/quickstart/deliver.go         embed Pharos in a Go program")
+		return
+	}
+	n.detail("export KUBECONFIG=%s", p.cluster.Kubeconfig())
+	n.detail("go run ./kubectl-pharos --repo %s status", repo)
+	n.detail("go run ./kubectl-pharos --repo %s receipts list", repo)
+	n.detail("kubectl --namespace %s get deployments", p.shop.Namespace)
+	n.blank()
+	n.line("Change something in %s, commit it, and deliver it:", repo)
+	n.blank()
+	n.detail("go run ./kubectl-pharos --repo %s reconcile", repo)
+	n.blank()
+	n.line("All of it is up until Ctrl-C.")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/pharos-dev/pharos/examples/quickstart/shop"
+	"github.com/pharos-dev/pharos/internal/devenv"
+)
+
+// place is where the story happens: a folder, a cluster and a registry.
+type place struct {
+	dir     string
+	cluster *devenv.Cluster
+	shop    shop.Options
+	// images counts what the registry is asked; nil if the registry is not ours.
+	images   *traffic
+	keychain authn.Keychain
+	closers  []func(context.Context) error
+}
+
+// open makes the place. What it has made is taken down if something fails.
+func open(ctx context.Context, o options, progress io.Writer) (_ *place, err error) {
+	p := &place{shop: shop.Options{Namespace: "shop", Receipts: "pharos"}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(ctx))
+		}
+	}()
+	if p.dir, err = os.MkdirTemp("", "pharos-quickstart-"); err != nil {
+		return p, err
+	}
+	p.onClose(func(context.Context) error { return os.RemoveAll(p.dir) })
+	if o.context != "" {
+		return p, p.openExisting(ctx, o)
+	}
+	if p.cluster, err = devenv.Start(ctx, devenv.Options{Output: progress}); err != nil {
+		return p, err
+	}
+	p.onClose(func(context.Context) error { return p.cluster.Stop() })
+	return p, p.openRegistry(ctx)
+}
+
+func (p *place) onClose(f func(context.Context) error) { p.closers = append(p.closers, f) }
+
+// close takes everything down, last things first, whether ctx has ended or not.
+func (p *place) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var errs []error
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		errs = append(errs, p.closers[i](ctx))
+	}
+	p.closers = nil
+	return errors.Join(errs...)
+}
+
+// openRegistry starts a registry in this process, on loopback.
+func (p *place) openRegistry(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("start a registry: %w", err)
+	}
+	p.images = &traffic{}
+	server := &http.Server{
+		Handler:           p.images.handler(registry.New(registry.Logger(log.New(io.Discard, "", 0)))),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	p.onClose(func(context.Context) error {
+		err := server.Close()
+		if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
+		}
+		return err
+	})
+	p.shop.Push, p.shop.Insecure = l.Addr().String()+"/shop", true
+	p.shop.Pull = p.shop.Push
+	return nil
+}
+
+// openExisting uses a cluster and a registry that are there already.
+func (p *place) openExisting(ctx context.Context, o options) (err error) {
+	if p.cluster, err = devenv.Existing(o.context, filepath.Join(p.dir, "kube")); err != nil {
+		return err
+	}
+	p.shop.Push, p.shop.Pull, p.shop.Insecure = o.registry, o.registryPull, o.insecure
+	if p.shop.Pull == "" {
+		p.shop.Pull = p.shop.Push
+	}
+	p.keychain = authn.DefaultKeychain
+	return p.takeNamespaces(ctx)
+}
+
+// takeNamespaces chooses names of namespaces that nobody else has, and sees to
+// it that they are deleted at the end.
+func (p *place) takeNamespaces(ctx context.Context) (err error) {
+	suffix := "-" + strings.ToLower(rand.Text()[:8])
+	p.shop.Namespace += suffix
+	p.shop.Receipts += suffix
+	if p.shop.Platforms, err = platforms(ctx, p.cluster.Config()); err != nil {
+		return err
+	}
+	p.onClose(func(ctx context.Context) error {
+		return deleteNamespaces(ctx, p.cluster.Config(), p.shop.Namespace, p.shop.Receipts)
+	})
+	return nil
+}
