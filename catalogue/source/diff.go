@@ -13,13 +13,18 @@ type Change struct {
 	Old, New Entry
 }
 
-// Diff returns what differs between two trees, sorted by Git's order of paths.
-// It descends only where IDs differ. A rename is a path that went and one that
-// came.
+// Diff returns what differs between two trees, sorted bytewise by path. It
+// descends only where IDs differ. The zero Tree holds nothing. A rename is a
+// path that went and one that came; a file that became a directory is one that
+// went, and what the directory holds came. Errors: ErrNotFound if an object is
+// missing; ErrTooLarge if there are more than two million changes.
 func Diff(ctx context.Context, old, new Tree) ([]Change, error) {
 	d := differ{old: old.Objects, new: new.Objects}
 	err := d.dirs(ctx, old.ID, new.ID, "", 0)
-	return d.changes, err
+	if err != nil {
+		return nil, err
+	}
+	return d.changes, nil
 }
 
 type differ struct {
@@ -83,6 +88,9 @@ func (d *differ) entry(ctx context.Context, o, n Entry, dir string, depth int) e
 		return d.dirs(ctx, o.ID, n.ID, p, depth+1)
 	}
 	if o.Mode != n.Mode || o.ID != n.ID {
+		if len(d.changes) == maxEntries {
+			return fmt.Errorf("%s: there are more than %d changes: %w", p, maxEntries, ErrTooLarge)
+		}
 		d.changes = append(d.changes, Change{Path: p, Old: o, New: n})
 	}
 	return nil

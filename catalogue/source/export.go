@@ -1,15 +1,13 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -17,47 +15,71 @@ import (
 var (
 	// ErrSubmodule is returned by Export for a submodule: its content is in
 	// another repository.
-	ErrSubmodule = errors.New("is a submodule")
+	ErrSubmodule = errors.New("is a submodule, whose files are in another repository")
 	// ErrLFS is returned by Export for a Git LFS pointer: its content is not in
 	// the repository.
-	ErrLFS = errors.New("is a Git LFS pointer")
+	ErrLFS = errors.New("is a Git LFS pointer, whose content is not in the repository")
 	// ErrSymlink is returned by Export for a symbolic link that leads out of
-	// the tree.
-	ErrSymlink = errors.New("leads out of the tree")
+	// the tree, by itself or through other links.
+	ErrSymlink = errors.New("is a symbolic link out of the tree")
+	// ErrNotEmpty is returned by Export for a folder that holds something.
+	ErrNotEmpty = errors.New("the folder is not empty")
 )
 
-// Export writes a tree's files into a folder, which must be empty or not there:
-// regular files as 0644 or 0755 whatever the umask, symbolic links as links. It
-// writes nothing outside of the folder. What cannot be written as it is meant is
-// found before anything is written and reported together: ErrSubmodule,
-// ErrSymlink; or ErrLFS, which shows only then. After an error the folder may
-// hold some of the files.
+// writers is how many files Export writes at once.
+const writers = 8
+
+// Export writes a tree's files into a folder, which must be empty or not there
+// yet: regular files as 0644 or 0755 whatever the umask, symbolic links as
+// links, directories as 0755. It writes nothing outside of the folder and
+// nothing through a symbolic link.
+//
+// Whatever cannot be written as it is meant is reported together, each by its
+// path: ErrSubmodule, ErrSymlink with the target, ErrLFS. Other errors:
+// ErrNotEmpty; ErrTooLarge for a tree of more than two million entries; those of
+// the tree's objects and the folder. After an error the folder may hold some of
+// the files.
 func Export(ctx context.Context, tree Tree, dir string) error {
-	files, dirs, err := plan(ctx, tree)
+	p, err := planExport(ctx, tree)
 	if err != nil {
 		return err
 	}
-	root, err := emptyRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, d := range dirs {
-		if err := root.Mkdir(filepath.FromSlash(d), 0o755); err != nil {
+	var root *os.Root // nil: only look for the further problems
+	if len(p.problems) == 0 {
+		if root, err = emptyRoot(dir); err != nil {
+			return err
+		}
+		defer root.Close()
+		if err := p.makeDirs(root); err != nil {
 			return err
 		}
 	}
-	errs := make([]error, len(files))
-	var g errgroup.Group
-	g.SetLimit(8)
-	for i, f := range files {
+	var mu sync.Mutex
+	var lfs []error
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for _, f := range p.files {
+		if gctx.Err() != nil {
+			break
+		}
 		g.Go(func() error {
-			errs[i] = f.write(ctx, tree.Objects, root)
+			err := f.write(gctx, tree.Objects, root)
+			if !errors.Is(err, ErrLFS) {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			lfs = append(lfs, err)
 			return nil
 		})
 	}
-	_ = g.Wait()
-	return errors.Join(errs...)
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return joinSorted(append(p.problems, lfs...))
 }
 
 func emptyRoot(dir string) (*os.Root, error) {
@@ -68,69 +90,55 @@ func emptyRoot(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("export into %s: it is not empty", dir)
-	}
+	err = checkEmpty(root)
 	if err != nil {
 		root.Close()
-		return nil, err
+		return nil, fmt.Errorf("export into %s: %w", dir, err)
 	}
 	return root, nil
 }
 
-type exported struct {
-	path string
-	Entry
-	target string // of a symbolic link
-}
-
-// plan lists what is to be written, and everything that cannot be.
-func plan(ctx context.Context, tree Tree) (files []exported, dirs []string, err error) {
-	var problems []error
-	err = tree.Walk(ctx, func(p string, e Entry) error {
-		switch {
-		case e.Mode == ModeDir:
-			dirs = append(dirs, p)
-		case e.Mode == ModeSubmodule:
-			problems = append(problems, fmt.Errorf("%s %w", p, ErrSubmodule))
-		case e.Mode == ModeSymlink:
-			target, err := readBlob(ctx, tree.Objects, e.ID, p)
-			if err != nil {
-				return err
-			}
-			if leaves(p, string(target)) {
-				problems = append(problems, fmt.Errorf("%s %w: to %q", p, ErrSymlink, target))
-			}
-			files = append(files, exported{p, e, string(target)})
-		default:
-			files = append(files, exported{p, e, ""})
-		}
-		return nil
-	})
-	return files, dirs, errors.Join(err, errors.Join(problems...))
-}
-
-// leaves says whether a symbolic link leads out of the tree by its text alone.
-// A link that passes through another one is caught when it is followed: nothing
-// is ever written through one.
-func leaves(link, target string) bool {
-	if target == "" || path.IsAbs(target) || filepath.IsAbs(target) || strings.Contains(target, "\x00") {
-		return true
-	}
-	to := path.Join(path.Dir(link), filepath.ToSlash(target))
-	return to == ".." || strings.HasPrefix(to, "../")
-}
-
-func (f exported) write(ctx context.Context, objects Objects, root *os.Root) error {
-	if err := ctx.Err(); err != nil {
+func checkEmpty(root *os.Root) error {
+	d, err := root.Open(".")
+	if err != nil {
 		return err
 	}
-	name := filepath.FromSlash(f.path)
-	if f.Mode == ModeSymlink {
-		return root.Symlink(f.target, name)
+	defer d.Close()
+	if _, err := d.Readdirnames(1); err != io.EOF {
+		return errors.Join(ErrNotEmpty, err)
 	}
-	r, size, err := objects.Blob(ctx, f.ID)
+	return nil
+}
+
+func (p *exportPlan) makeDirs(root *os.Root) error {
+	for _, d := range p.dirs {
+		name, err := filepath.Localize(d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d, err)
+		}
+		if err := root.Mkdir(name, 0o755); err != nil {
+			return err
+		}
+		if err := root.Chmod(name, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a file; without a root it only looks whether it could.
+func (f exported) write(ctx context.Context, objects Objects, root *os.Root) error {
+	if f.mode == ModeSymlink && root == nil {
+		return nil
+	}
+	name, err := filepath.Localize(f.path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	if f.mode == ModeSymlink {
+		return root.Symlink(filepath.FromSlash(f.target), name)
+	}
+	r, size, err := objects.Blob(ctx, f.id)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
@@ -139,17 +147,23 @@ func (f exported) write(ctx context.Context, objects Objects, root *os.Root) err
 	if err != nil {
 		return fmt.Errorf("%s %w", f.path, err)
 	}
+	if root == nil {
+		return nil
+	}
 	perm := os.FileMode(0o644)
-	if f.Mode.IsExecutable() {
+	if f.mode == ModeExecutable {
 		perm = 0o755
 	}
 	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, content)
-	if chmodErr := out.Chmod(perm); err == nil { // the umask may have taken some away
-		err = chmodErr
+	n, err := io.Copy(out, readerContext{ctx, content})
+	if err == nil && n != size {
+		err = fmt.Errorf("%w: it has %d bytes and was said to have %d", ErrCorrupt, n, size)
+	}
+	if err == nil {
+		err = out.Chmod(perm) // the umask may have taken some away
 	}
 	if closeErr := out.Close(); err == nil {
 		err = closeErr
@@ -160,22 +174,15 @@ func (f exported) write(ctx context.Context, objects Objects, root *os.Root) err
 	return nil
 }
 
-// lfsPointer begins every pointer file, see Git LFS's specification.
-const lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
+// readerContext ends the copy of a large file with the context.
+type readerContext struct {
+	ctx context.Context
+	r   io.Reader
+}
 
-// maxPointer is how large a pointer file may be, see there.
-const maxPointer = 1024
-
-func refuseLFS(r io.Reader, size int64) (io.Reader, error) {
-	if size >= maxPointer || size < int64(len(lfsPointer)) {
-		return r, nil
+func (r readerContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
 	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	if bytes.HasPrefix(data, []byte(lfsPointer)) {
-		return nil, ErrLFS
-	}
-	return bytes.NewReader(data), nil
+	return r.r.Read(p)
 }

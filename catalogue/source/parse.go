@@ -3,8 +3,6 @@ package source
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,18 +11,21 @@ import (
 	"strings"
 )
 
-// ErrMalformed is returned for a tree object that Git would not have written.
-var ErrMalformed = errors.New("malformed tree object")
+// ErrMalformed is returned for an object that Git would not have written, or
+// would not check out.
+var ErrMalformed = errors.New("malformed object")
 
 // ParseTree parses the content of a tree object, without its header. idLen is
-// the length of a binary object ID in bytes: 20 for SHA-1, 32 for SHA-256. The
-// error matches ErrMalformed.
+// the length of a binary object ID in bytes: 20 for SHA-1, 32 for SHA-256. Modes
+// that old versions of Git wrote are returned as it reads them: the permission
+// bits of a file count only for whether its owner may execute it. The error
+// matches ErrMalformed.
 func ParseTree(raw []byte, idLen int) ([]Entry, error) {
-	var entries []Entry
+	entries := make([]Entry, 0, bytes.Count(raw, []byte{' '}))
 	for len(raw) > 0 {
 		head, rest, ok := bytes.Cut(raw, []byte{0})
 		if !ok || len(rest) < idLen {
-			return nil, fmt.Errorf("%w: it ends within an entry", ErrMalformed)
+			return nil, fmt.Errorf("%w: the tree ends within an entry", ErrMalformed)
 		}
 		mode, name, ok := strings.Cut(string(head), " ")
 		if !ok {
@@ -37,21 +38,32 @@ func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 		entries = append(entries, Entry{Name: name, Mode: m, ID: ID(hex.EncodeToString(rest[:idLen]))})
 		raw = rest[idLen:]
 	}
-	return entries, CheckEntries(entries)
+	if err := CheckEntries(entries); err != nil {
+		return nil, err
+	}
+	return entries, nil
 }
 
 func parseMode(s string) (Mode, error) {
 	v, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || len(s) > 6 {
-		return 0, fmt.Errorf("its mode %q is no octal number", s)
+		return 0, fmt.Errorf("its mode %q is no octal number of six digits", s)
 	}
-	switch m := Mode(v); m {
-	case ModeDir, ModeFile, ModeExecutable, ModeSymlink, ModeSubmodule:
-		return m, nil
-	case 0o100664, 0o100600, 0o100640: // written by very old versions of Git
-		return m, nil
+	m := Mode(v)
+	if m&^0o777 == 0o100000 { // Git once wrote a file's full permissions
+		if m&0o100 != 0 {
+			return ModeExecutable, nil
+		}
+		return ModeFile, nil
 	}
-	return 0, fmt.Errorf("its mode %q is none that Git writes", s)
+	if !m.valid() {
+		return 0, fmt.Errorf("its mode %q is none that Git writes", s)
+	}
+	return m, nil
+}
+
+func (m Mode) valid() bool {
+	return m == ModeDir || m == ModeFile || m == ModeExecutable || m == ModeSymlink || m == ModeSubmodule
 }
 
 // IsFile says whether the mode is one of a regular file.
@@ -61,29 +73,49 @@ func (m Mode) IsFile() bool { return m&0o170000 == 0o100000 }
 func (m Mode) IsExecutable() bool { return m.IsFile() && m&0o100 != 0 }
 
 // CheckEntries reports the first entry that a tree object may not hold: a bad
-// name, a duplicate, or one out of Git's order. The error matches ErrMalformed.
+// name, mode or ID, a duplicate, or one out of Git's order. The error matches
+// ErrMalformed.
 func CheckEntries(entries []Entry) error {
-	names := make(map[string]struct{}, len(entries))
 	for i, e := range entries {
 		if err := checkName(e.Name); err != nil {
 			return err
 		}
-		if _, twice := names[e.Name]; twice {
+		if !e.Mode.valid() {
+			return fmt.Errorf("%w: entry %q: its mode is %o", ErrMalformed, e.Name, e.Mode)
+		}
+		if !isID(e.ID) || len(e.ID) != len(entries[0].ID) {
+			return fmt.Errorf("%w: entry %q: its ID is %q", ErrMalformed, e.Name, e.ID)
+		}
+		if i == 0 {
+			continue
+		}
+		if entries[i-1].Name == e.Name {
 			return fmt.Errorf("%w: %q stands twice", ErrMalformed, e.Name)
 		}
-		names[e.Name] = struct{}{}
-		if i > 0 && compareEntries(entries[i-1], e) >= 0 {
+		if compareEntries(entries[i-1], e) >= 0 {
 			return fmt.Errorf("%w: %q is out of order", ErrMalformed, e.Name)
+		}
+		if e.Mode != ModeDir {
+			continue
+		}
+		// A file of the same name need not be its neighbour: "a", "a.b", "a/".
+		if _, twice := slices.BinarySearchFunc(entries[:i], Entry{Name: e.Name}, compareEntries); twice {
+			return fmt.Errorf("%w: %q stands twice", ErrMalformed, e.Name)
 		}
 	}
 	return nil
 }
 
-func checkName(name string) error {
-	if name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.ContainsAny(name, "/\x00") {
-		return fmt.Errorf("%w: an entry is named %q", ErrMalformed, name)
+func isID(id ID) bool {
+	if len(id) != 40 && len(id) != 64 {
+		return false
 	}
-	return nil
+	for i := range len(id) {
+		if c := id[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // compareEntries is Git's order: bytewise, a directory as if its name ended
@@ -108,38 +140,3 @@ func byteAfter(e Entry, n int) byte {
 
 // SortEntries sorts entries in Git's order.
 func SortEntries(entries []Entry) { slices.SortFunc(entries, compareEntries) }
-
-// EncodeTree returns the content of the tree object with these entries, which
-// must be in Git's order.
-func EncodeTree(entries []Entry) []byte {
-	var b bytes.Buffer
-	for _, e := range entries {
-		b.WriteString(strconv.FormatUint(uint64(e.Mode), 8))
-		b.WriteByte(' ')
-		b.WriteString(e.Name)
-		b.WriteByte(0)
-		id, _ := hex.DecodeString(string(e.ID))
-		b.Write(id)
-	}
-	return b.Bytes()
-}
-
-// HashTree returns the ID of the tree object with these entries, which must be
-// in Git's order: SHA-256 if their IDs are, else SHA-1.
-func HashTree(entries []Entry) ID {
-	wide := len(entries) > 0 && len(entries[0].ID) == 2*sha256.Size
-	return hashObject("tree", EncodeTree(entries), wide)
-}
-
-// HashBlob returns the SHA-1 ID of a blob object.
-func HashBlob(content []byte) ID { return hashObject("blob", content, false) }
-
-func hashObject(kind string, content []byte, wide bool) ID {
-	data := append([]byte(kind+" "+strconv.Itoa(len(content))+"\x00"), content...)
-	if wide {
-		sum := sha256.Sum256(data)
-		return ID(hex.EncodeToString(sum[:]))
-	}
-	sum := sha1.Sum(data)
-	return ID(hex.EncodeToString(sum[:]))
-}

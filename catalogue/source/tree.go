@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,13 @@ var ErrTooLarge = errors.New("file is too large")
 // maxDepth bounds how deep a walk descends: no checkout could hold more.
 const maxDepth = 512
 
-// Lookup returns the entry at a slash-separated path; "" and "." are the root.
-// The error matches ErrNotFound if there is none.
+// maxEntries bounds what Export and Diff gather: a tree of a few kilobytes, each
+// directory holding the next one ten times, can stand for billions of files.
+const maxEntries = 1 << 21
+
+// Lookup returns the entry at a slash-separated path, as fs.ValidPath has it; ""
+// and "." are the root. Symbolic links are not followed. The error matches
+// ErrNotFound if there is none.
 func (t Tree) Lookup(ctx context.Context, name string) (Entry, error) {
 	e := Entry{Mode: ModeDir, ID: t.ID}
 	if name == "" || name == "." {
@@ -43,17 +49,21 @@ func (t Tree) Lookup(ctx context.Context, name string) (Entry, error) {
 	return e, nil
 }
 
+// indexName searches in Git's order, where a name stands elsewhere if it is a
+// directory's.
 func indexName(entries []Entry, name string) int {
-	for i := range entries {
-		if entries[i].Name == name {
+	for _, mode := range []Mode{ModeFile, ModeDir} {
+		i, found := slices.BinarySearchFunc(entries, Entry{Name: name, Mode: mode}, compareEntries)
+		if found && entries[i].Name == name {
 			return i
 		}
 	}
 	return -1
 }
 
-// ReadFile returns the content of the file at a path. Symbolic links are not
-// followed. The error matches ErrNotFound if there is no file, and ErrTooLarge.
+// ReadFile returns the content of the regular file at a path. Symbolic links are
+// not followed. Errors: ErrNotFound if there is no such file, ErrTooLarge if it
+// is larger than MaxFile, which is found before it is read.
 func (t Tree) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	e, err := t.Lookup(ctx, name)
 	if err != nil {
@@ -74,12 +84,12 @@ func readBlob(ctx context.Context, objects Objects, id ID, name string) ([]byte,
 	if size > MaxFile {
 		return nil, fmt.Errorf("%s has %d bytes, at most %d are read: %w", name, size, MaxFile, ErrTooLarge)
 	}
-	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(r, size+1))
+	if err == nil && int64(len(data)) != size {
+		err = fmt.Errorf("%w: its size is not the %d bytes that it was said to have", ErrCorrupt, size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(data) > MaxFile {
-		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
 	}
 	return data, nil
 }
@@ -97,8 +107,12 @@ func (t Tree) ReadDir(ctx context.Context, name string) ([]Entry, error) {
 	return t.Objects.Tree(ctx, e.ID)
 }
 
+// SkipDir is returned by a function given to Tree.Walk for a directory that is
+// not to be descended into. It is fs.SkipDir.
+var SkipDir = fs.SkipDir
+
 // Walk calls f for every entry below the root, directories before what they
-// hold, in Git's order. If f returns fs.SkipDir for a directory, it is not
+// hold, in Git's order. If f returns SkipDir for a directory, it is not
 // descended into; any other error ends the walk and is returned.
 func (t Tree) Walk(ctx context.Context, f func(path string, e Entry) error) error {
 	return t.walk(ctx, t.ID, "", 0, f)
@@ -118,7 +132,7 @@ func (t Tree) walk(ctx context.Context, id ID, dir string, depth int, f func(str
 	for _, e := range entries {
 		p := path.Join(dir, e.Name)
 		err := f(p, e)
-		if errors.Is(err, fs.SkipDir) && e.Mode == ModeDir {
+		if errors.Is(err, SkipDir) && e.Mode == ModeDir {
 			continue
 		}
 		if err != nil {

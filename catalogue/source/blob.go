@@ -1,0 +1,64 @@
+package source
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// largeBlob reads a blob piece by piece. It opens it when it is first read:
+// most callers only want to know the size.
+type largeBlob struct {
+	ctx     context.Context // of the call to Blob, as ends reading
+	objects *gitObjects
+	id      ID
+	size    int64
+
+	content io.ReadCloser
+	sum     hash.Hash
+	read    int64
+}
+
+func (b *largeBlob) Read(p []byte) (n int, err error) {
+	defer recoverCorrupt(&err)
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if b.content == nil {
+		if err := b.start(); err != nil {
+			return 0, fmt.Errorf("blob %s: %w", b.id, err)
+		}
+	}
+	n, err = b.content.Read(p)
+	b.read += int64(n)
+	b.sum.Write(p[:n])
+	if err == nil {
+		return n, nil
+	}
+	if err != io.EOF {
+		return n, fmt.Errorf("blob %s: %w", b.id, corrupt(err))
+	}
+	if got := ID(hex.EncodeToString(b.sum.Sum(nil))); b.read != b.size || got != b.id {
+		return n, fmt.Errorf("blob %s: %w: its content is that of %s", b.id, ErrCorrupt, got)
+	}
+	return n, io.EOF
+}
+
+func (b *largeBlob) start() error {
+	b.sum = newHash("blob", b.size, false)
+	return b.objects.with(b.ctx, b.objects.open(), plumbing.BlobObject, b.id, func(obj plumbing.EncodedObject) (err error) {
+		b.content, err = obj.Reader()
+		return err
+	})
+}
+
+func (b *largeBlob) Close() error {
+	if b.content == nil {
+		return nil
+	}
+	return b.content.Close()
+}

@@ -1,0 +1,91 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// errNoCommit is for an object that is neither a commit nor a tag of one.
+var errNoCommit = errors.New("is no commit")
+
+// maxTags is how many tags of tags are followed.
+const maxTags = 32
+
+// peel reads a commit, or the one that an annotated tag names.
+func (r *Repository) peel(ctx context.Context, id ID) (Commit, error) {
+	for range maxTags {
+		kind, raw, err := r.objects.read(ctx, plumbing.AnyObject, id)
+		if err != nil {
+			return Commit{}, fmt.Errorf("object %s: %w", id, err)
+		}
+		switch kind {
+		case plumbing.CommitObject:
+			return r.parse(id, raw)
+		case plumbing.TagObject:
+			target, ok := header(&raw, "object")
+			if !ok || !fullID.MatchString(target) {
+				return Commit{}, fmt.Errorf("tag %s: %w: it names no object", id, ErrMalformed)
+			}
+			id = ID(target)
+		default:
+			return Commit{}, fmt.Errorf("object %s %w: it is a %s", id, errNoCommit, kind)
+		}
+	}
+	return Commit{}, fmt.Errorf("tag %s: %w: tags of tags are nested more than %d deep", id, ErrMalformed, maxTags)
+}
+
+func (r *Repository) commit(ctx context.Context, id ID) (Commit, error) {
+	_, raw, err := r.objects.read(ctx, plumbing.CommitObject, id)
+	if errors.Is(err, ErrNotFound) {
+		return Commit{}, fmt.Errorf("commit %s: %w; is the clone shallow?", id, err)
+	}
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit %s: %w", id, err)
+	}
+	return r.parse(id, raw)
+}
+
+func (r *Repository) parse(id ID, raw []byte) (Commit, error) {
+	c, err := parseCommit(raw)
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit %s: %w", id, err)
+	}
+	c.ID, c.Tree.Objects = id, r.objects
+	return c, nil
+}
+
+// parseCommit reads a commit object: header lines, an empty line, the message.
+func parseCommit(raw []byte) (Commit, error) {
+	tree, ok := header(&raw, "tree")
+	if !ok || !fullID.MatchString(tree) {
+		return Commit{}, fmt.Errorf("%w: it names no tree", ErrMalformed)
+	}
+	c := Commit{Tree: Tree{ID: ID(tree)}}
+	for {
+		parent, ok := header(&raw, "parent")
+		if !ok {
+			break
+		}
+		if !fullID.MatchString(parent) {
+			return Commit{}, fmt.Errorf("%w: its parent is %q", ErrMalformed, parent)
+		}
+		c.Parents = append(c.Parents, ID(parent))
+	}
+	_, message, _ := strings.Cut(string(raw), "\n\n")
+	subject, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	c.Subject = strings.ToValidUTF8(strings.TrimSpace(subject), "\uFFFD")
+	return c, nil
+}
+
+// header takes the next line off raw if it has this key.
+func header(raw *[]byte, key string) (value string, ok bool) {
+	line, rest, _ := strings.Cut(string(*raw), "\n")
+	if value, ok = strings.CutPrefix(line, key+" "); ok {
+		*raw = []byte(rest)
+	}
+	return value, ok
+}
