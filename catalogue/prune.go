@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -37,34 +38,20 @@ func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tre
 	return newWalker(tree.Objects).prune(ctx, tree.ID, p)
 }
 
-// pruning is one call of prune.
-type pruning struct {
-	*walker
-	made *source.MemoryObjects
-	summary
-}
-
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
-	run := &pruning{walker: w, made: source.NewMemory()}
-	entries, whole, err := run.dir(ctx, "", root, p.root())
+	left, err := w.dir(ctx, "", root, p.root())
 	if err != nil {
 		return source.Tree{}, 0, err
 	}
-	var errs []error
-	for _, path := range run.submodules {
-		errs = append(errs, &SubmoduleError{Path: path})
-	}
-	if len(entries) == 0 && len(errs) == 0 {
+	if left.id == "" {
 		return source.Tree{}, 0, ErrEmpty
 	}
-	pruned := source.Tree{ID: root, Objects: source.Overlay(run.made, w.under)}
-	if !whole {
-		if pruned.ID, err = run.made.PutTree(entries); err != nil {
-			return source.Tree{}, 0, err
-		}
+	var errs []error
+	for _, path := range left.submodules {
+		errs = append(errs, &SubmoduleError{Path: path})
 	}
-	for _, path := range run.links {
-		err := checkLink(ctx, source.Tree{ID: pruned.ID, Objects: source.Overlay(run.made, w)}, path)
+	for _, path := range left.links {
+		err := checkLink(ctx, source.Tree{ID: left.id, Objects: source.Overlay(w.made, w)}, path)
 		if _, refused := errors.AsType[*SymlinkError](err); err != nil && !refused {
 			return source.Tree{}, 0, err
 		}
@@ -73,76 +60,98 @@ func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.
 	if err := errors.Join(errs...); err != nil {
 		return source.Tree{}, 0, err
 	}
-	return pruned, run.files, nil
+	return source.Tree{ID: left.id, Objects: source.Overlay(w.made, w.under)}, left.files, nil
 }
 
-// dir returns what is left of the directory at path, which ends in a slash
-// unless it is the root. whole says that it is all that the directory holds.
-func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) (left []source.Entry, whole bool, err error) {
-	if err := checkDepth(path); err != nil {
-		return nil, false, err
+// remains is what is left of a directory.
+type remains struct {
+	id         source.ID // of its tree; empty if nothing is left
+	files      int
+	links      []string // paths of symbolic links, from the directory
+	submodules []string // paths, from the directory
+}
+
+// add adds what is left of the directory name.
+func (r *remains) add(name string, inside *remains) {
+	r.files += inside.files
+	for _, l := range inside.links {
+		r.links = append(r.links, name+"/"+l)
 	}
-	entries, err := p.Tree(ctx, id)
+	for _, m := range inside.submodules {
+		r.submodules = append(r.submodules, name+"/"+m)
+	}
+}
+
+// dir prunes the directory of that ID, at which the patterns stand as the cursor
+// says; path is for errors. What is left of the same directory under patterns
+// that say the same of it is computed once.
+func (w *walker) dir(ctx context.Context, path string, id source.ID, c cursor) (*remains, error) {
+	if c.coverage() == AllInside {
+		c = everything
+	}
+	key := visit{id, c.key()}
+	if known := w.known(key); known != nil {
+		return known, nil
+	}
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("%w: the path of a directory is longer than %d bytes: %s…", source.ErrMalformed, maxPath, path[:80])
+	}
+	entries, err := w.Tree(ctx, id)
 	if err != nil {
-		return nil, false, fmt.Errorf("read directory %q: %w", path, err)
+		return nil, fmt.Errorf("read directory %q: %w", path, err)
 	}
-	whole = true
+	r := &remains{}
+	var kept []source.Entry
 	for _, e := range entries {
-		kept, same, err := p.entry(ctx, path, e, c)
-		if err != nil {
-			return nil, false, err
+		if e, err = w.entry(ctx, path, e, c, r); err != nil {
+			return nil, err
 		}
-		if kept.Name != "" {
-			left = append(left, kept)
+		if e.ID != "" {
+			kept = append(kept, e)
 		}
-		whole = whole && same
 	}
-	return left, whole, nil
+	switch {
+	case len(kept) == 0:
+	case slices.Equal(kept, entries):
+		r.id = id
+	default:
+		if r.id, err = w.made.PutTree(kept); err != nil {
+			return nil, fmt.Errorf("prune directory %q: %w", path, err)
+		}
+	}
+	w.remember(key, r)
+	return r, nil
 }
 
-// entry returns what is left of one entry, with an empty name if that is
-// nothing.
-func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c cursor) (kept source.Entry, same bool, err error) {
+// entry returns what is left of an entry, without an ID if that is nothing, and
+// counts it.
+func (w *walker) entry(ctx context.Context, path string, e source.Entry, c cursor, r *remains) (source.Entry, error) {
 	switch e.Mode {
 	case source.ModeDir:
-		return p.subdir(ctx, path+e.Name, e, c.child(e.Name))
+		child := c.child(e.Name)
+		if child.coverage() == NoneInside {
+			return source.Entry{}, nil
+		}
+		inside, err := w.dir(ctx, path+e.Name+"/", e.ID, child)
+		if err != nil {
+			return source.Entry{}, err
+		}
+		e.ID = inside.id
+		r.add(e.Name, inside)
+		return e, nil
 	case source.ModeSubmodule:
 		if !c.file(e.Name) && c.child(e.Name).coverage() == NoneInside {
-			return source.Entry{}, false, nil
+			return source.Entry{}, nil
 		}
-		p.submodules = append(p.submodules, path+e.Name)
-		return e, true, nil
+		r.submodules = append(r.submodules, e.Name)
+		return e, nil
 	}
 	if !c.file(e.Name) {
-		return source.Entry{}, false, nil
+		return source.Entry{}, nil
 	}
-	p.files++
+	r.files++
 	if e.Mode == source.ModeSymlink {
-		p.links = append(p.links, path+e.Name)
+		r.links = append(r.links, e.Name)
 	}
-	return e, true, nil
-}
-
-func (p *pruning) subdir(ctx context.Context, path string, e source.Entry, c cursor) (kept source.Entry, same bool, err error) {
-	switch c.coverage() {
-	case NoneInside:
-		return source.Entry{}, false, nil
-	case AllInside:
-		inside, err := p.summarize(ctx, path, e.ID)
-		if err != nil {
-			return source.Entry{}, false, err
-		}
-		if !inside.hollow {
-			p.add(path, inside)
-			return e, true, nil
-		}
-	}
-	left, whole, err := p.dir(ctx, path+"/", e.ID, c)
-	if err != nil || len(left) == 0 {
-		return source.Entry{}, false, err
-	}
-	if !whole {
-		e.ID, err = p.made.PutTree(left)
-	}
-	return e, whole, err
+	return e, nil
 }

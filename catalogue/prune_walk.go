@@ -2,26 +2,41 @@ package catalogue
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
-// walker reads the objects of one tree for several prunings: images share most
-// of their inputs, so every tree object is read and summarized once. It is safe
-// for concurrent use.
+// maxPath is how long the path of a directory may be, in bytes: the PATH_MAX of
+// Linux. It bounds how deep a walk goes into a tree that nobody could check out.
+const maxPath = 4096
+
+// walker prunes one tree for several images, which share most of their inputs:
+// what they have in common is read and pruned once. It is safe for concurrent
+// use.
 type walker struct {
 	under source.Objects
+	made  *source.MemoryObjects // the trees of directories of which a part is left
 
-	mu        sync.Mutex
-	trees     map[source.ID][]source.Entry
-	summaries map[source.ID]*summary
+	mu    sync.Mutex
+	trees map[source.ID][]source.Entry
+	left  map[visit]*remains
+}
+
+// visit is a directory and what the patterns say of it.
+type visit struct {
+	id  source.ID
+	key string
 }
 
 func newWalker(objects source.Objects) *walker {
-	return &walker{under: objects, trees: map[source.ID][]source.Entry{}, summaries: map[source.ID]*summary{}}
+	return &walker{
+		under: objects, made: source.NewMemory(),
+		trees: map[source.ID][]source.Entry{}, left: map[visit]*remains{},
+	}
 }
 
 var _ source.Objects = (*walker)(nil)
@@ -50,74 +65,34 @@ func (w *walker) Blob(ctx context.Context, id source.ID) (io.ReadCloser, int64, 
 	return w.under.Blob(ctx, id)
 }
 
-// summary is what has to be known of a directory that is taken as a whole.
-type summary struct {
-	files      int
-	links      []string // paths of symbolic links
-	submodules []string // paths
-	// hollow says that the directory holds one without files. Git writes none,
-	// so a tree of just the files has another ID.
-	hollow bool
-}
-
-// add adds what the directory at path holds.
-func (s *summary) add(path string, inside *summary) {
-	s.files += inside.files
-	for _, l := range inside.links {
-		s.links = append(s.links, path+"/"+l)
-	}
-	for _, m := range inside.submodules {
-		s.submodules = append(s.submodules, path+"/"+m)
-	}
-	s.hollow = s.hollow || inside.hollow
-}
-
-// summarize summarizes the directory of that ID; path is for errors.
-func (w *walker) summarize(ctx context.Context, path string, id source.ID) (*summary, error) {
+func (w *walker) known(v visit) *remains {
 	w.mu.Lock()
-	s := w.summaries[id]
-	w.mu.Unlock()
-	if s != nil {
-		return s, nil
-	}
-	if err := checkDepth(path); err != nil {
-		return nil, err
-	}
-	entries, err := w.Tree(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read directory %q: %w", path, err)
-	}
-	s = &summary{hollow: len(entries) == 0}
-	for _, e := range entries {
-		switch e.Mode {
-		case source.ModeDir:
-			inside, err := w.summarize(ctx, path+"/"+e.Name, e.ID)
-			if err != nil {
-				return nil, err
-			}
-			s.add(e.Name, inside)
-		case source.ModeSubmodule:
-			s.submodules = append(s.submodules, e.Name)
-		case source.ModeSymlink:
-			s.links = append(s.links, e.Name)
-			s.files++
+	defer w.mu.Unlock()
+	return w.left[v]
+}
+
+func (w *walker) remember(v visit, r *remains) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left[v] = r
+}
+
+// everything is the cursor of patterns that choose all that is inside.
+var everything = cursor{{pattern: &pattern{}, matched: true}}
+
+// key returns the same text for cursors that choose the same of any directory.
+func (c cursor) key() string {
+	var b strings.Builder
+	for _, l := range c {
+		switch {
+		case l.matched && l.exclude:
+			b.WriteString("!")
+		case l.matched:
+			b.WriteString("+")
 		default:
-			s.files++
+			b.WriteString(strconv.Quote(l.text))
+			b.WriteString(strconv.FormatUint(l.at, 16))
 		}
 	}
-	w.mu.Lock()
-	w.summaries[id] = s
-	w.mu.Unlock()
-	return s, nil
-}
-
-// maxPath is how long the path of a directory may be, in bytes: the PATH_MAX of
-// Linux. It bounds how deep a walk goes into a tree that nobody could check out.
-const maxPath = 4096
-
-func checkDepth(path string) error {
-	if len(path) > maxPath {
-		return fmt.Errorf("%w: the path of a directory is longer than %d bytes: %s…", source.ErrMalformed, maxPath, path[:80])
-	}
-	return nil
+	return b.String()
 }
