@@ -127,12 +127,14 @@ func platforms(index *v1.IndexManifest) []string {
 	return slices.Compact(names)
 }
 
-// platformName spells a platform as a catalogue does: every arm64 is a v8, so
-// that goes without saying, as in containerd's normal form.
+// platformName spells a platform as a catalogue does, where what goes without
+// saying is left out: the normal form of containerd's platforms package.
 func platformName(p v1.Platform) string {
-	s := p.OS + "/" + p.Architecture
-	if p.Variant != "" && (p.Architecture != "arm64" || p.Variant != "v8") {
-		s += "/" + p.Variant
+	switch p.Architecture + "/" + p.Variant {
+	case "arm64/v8", "amd64/v1":
+		p.Variant = ""
+	case "arm/":
+		p.Variant = "v7"
 	}
-	return s
+	return catalogue.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.String()
 }
