@@ -11,6 +11,9 @@ import (
 	"syscall"
 )
 
+// errCleanUp is matched by an error that may have left something behind.
+var errCleanUp = errors.New("not all of what the quickstart started could be removed")
+
 // exitInterrupted is what shells report of a program that Ctrl-C ended.
 const exitInterrupted = 130
 
@@ -35,10 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errNotAsTold):
-		fmt.Fprintf(stderr, "\nerror: %v\n", err)
-		return 1
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(err, errCleanUp):
 		fmt.Fprintln(stderr, "\ninterrupted; what the quickstart started is stopped and removed")
 		return exitInterrupted
 	}
@@ -94,7 +94,11 @@ func tell(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close(ctx)) }()
+	defer func() {
+		if cerr := p.close(ctx); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %w", errCleanUp, cerr))
+		}
+	}()
 	s, err := newStory(ctx, say, p)
 	if err != nil {
 		return err

@@ -37,7 +37,9 @@ func open(ctx context.Context, o options, progress io.Writer) (_ *place, err err
 	p := &place{shop: shop.Options{Namespace: "shop", Receipts: "pharos"}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, p.close(ctx))
+			if cerr := p.close(ctx); cerr != nil {
+				err = errors.Join(err, fmt.Errorf("%w: %w", errCleanUp, cerr))
+			}
 		}
 	}()
 	if p.dir, err = os.MkdirTemp("", "pharos-quickstart-"); err != nil {
