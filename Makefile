@@ -81,3 +81,15 @@ platforms: ## build the library and the plugin, and read its tests, for the othe
 .PHONY: licenses
 licenses: ## name the licences of all linked modules
 	@cd internal/tools && go run ./licenses -C $(CURDIR)
+
+.PHONY: archives
+archives: build ## build what is released, one archive for each platform, into bin/release
+	@rm -rf bin/release
+	@set -e; for platform in linux/amd64 linux/arm64 $(PLATFORMS); do echo "# $$platform" >&2; \
+	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0; \
+	  dir=bin/release/kubectl-pharos_$${GOOS}_$$GOARCH; mkdir -p $$dir; \
+	  go build -trimpath -o $$dir/ ./kubectl-pharos; \
+	  cp LICENSE README.md CHANGELOG.md bin/kubectl_complete-pharos $$dir; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -C $$dir -c . | gzip -n >$$dir.tar.gz; \
+	  rm -r $$dir; done
+	@cd bin/release && sha256sum *.tar.gz >checksums.txt
