@@ -74,6 +74,7 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 		img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
 		return nil
 	}
+	img.toolchain = found.Toolchain
 	img.status.Digest, img.status.Reason = found.Digest, "the registry has an image of this fingerprint"
 	return nil
 }
