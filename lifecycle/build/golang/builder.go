@@ -155,7 +155,8 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 		return lifecycle.BuildResult{}, err
 	}
 	b.step(ctx, "built all platforms", &start)
-	index, size, err := b.index(images, tc)
+	toolchain := images[0].toolchain
+	index, size, err := b.index(images, toolchain)
 	if err != nil {
 		return lifecycle.BuildResult{}, b.broken(err)
 	}
@@ -164,7 +165,7 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 		return lifecycle.BuildResult{}, err
 	}
 	b.step(ctx, "pushed", &start)
-	res := lifecycle.BuildResult{Digest: digest, Toolchain: tc.version, Size: size}
+	res := lifecycle.BuildResult{Digest: digest, Toolchain: toolchain, Size: size}
 	for _, p := range b.platforms {
 		res.Platforms = append(res.Platforms, p.String())
 	}
@@ -176,12 +177,12 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 
 // images builds every platform, as many at once as there are processors. The
 // first failure ends the others.
-func (b *build) images(ctx context.Context, m *module, tc *toolchain) ([]v1.Image, error) {
+func (b *build) images(ctx context.Context, m *module, tc *toolchain) ([]built, error) {
 	assets, err := b.assetsLayer()
 	if err != nil {
 		return nil, b.broken(fmt.Errorf("pack the assets: %w", err))
 	}
-	images := make([]v1.Image, len(b.platforms))
+	images := make([]built, len(b.platforms))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, p := range b.platforms {

@@ -24,6 +24,7 @@ var baseline = []string{
 }
 
 // compile builds the package for one platform and returns the program's path.
+// When ctx ends, so does all that was started.
 func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform) (string, error) {
 	out := filepath.Join(b.folder.out(), fileName(p))
 	if err := os.Mkdir(out, 0o700); err != nil {
@@ -111,6 +112,9 @@ func (b *build) compileError(ctx context.Context, m *module, p catalogue.Platfor
 		}
 	}
 	found := b.explain(ctx, m, p, output)
+	if !found.any() && strings.Contains(output, "no main packages to build") {
+		found.add("build.go.package: %s is not a main package, so it makes no program", m.pkg)
+	}
 	if !found.any() {
 		found.add("go build failed for %s", p)
 	}
@@ -119,7 +123,7 @@ func (b *build) compileError(ctx context.Context, m *module, p catalogue.Platfor
 
 const adviceNetwork = "Check the network and GOPROXY, or vendor the modules (go mod vendor)."
 
-var networkFailure = regexp.MustCompile(`(?m)^(go|\S+\.go:\d+:\d+|\s+\S+@v\S+): .*(dial tcp|no such host|connection refused|connection reset|i/o timeout|TLS handshake timeout|proxyconnect|: EOF$)`)
+var networkFailure = regexp.MustCompile(`(?m)^(go: |\S+\.go:\d+:\d+: \S+@v\S+: |\s+\S+@v\S+: ).*(dial tcp|no such host|connection refused|connection reset|i/o timeout|TLS handshake timeout|proxyconnect|: EOF$)`)
 
 // isNetworkFailure says whether the Go command could not reach what it downloads
 // from.

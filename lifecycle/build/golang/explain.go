@@ -30,7 +30,7 @@ func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, ou
 		problems: problems{image: b.request.State.Image.Name},
 		// An identifier without a declaration may be declared in a file that is
 		// left out; other failures do not come from that.
-		undefined: strings.Contains(output, "undefined: ") || strings.Contains(output, "missing function body") ||
+		undefined: strings.Contains(output, "undefined") || strings.Contains(output, "missing function body") ||
 			strings.Contains(output, "build constraints exclude all Go files"),
 	}
 	e.match = gobuild.Context{

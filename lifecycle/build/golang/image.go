@@ -3,6 +3,7 @@ package golang
 import (
 	"archive/tar"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"path"
@@ -43,38 +44,57 @@ func (b *build) base() string {
 
 func isByDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
 
-// image builds the image of one platform.
-func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, assets *layer, p catalogue.Platform) (v1.Image, error) {
+// built is the image of one platform.
+type built struct {
+	v1.Image
+	// toolchain is what the program itself says that it was built by: a Go that
+	// was upgraded while this process runs is seen, too.
+	toolchain string
+}
+
+// image builds the image of one platform. The base comes first, so that one that
+// is not there shows before the compiler takes its time.
+func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, assets *layer, p catalogue.Platform) (built, error) {
+	base, err := b.baseImage(ctx, p)
+	if err != nil {
+		return built{}, err
+	}
 	program, err := b.compile(buildCtx, m, tc, p)
 	if err != nil {
-		return nil, err
+		return built{}, err
 	}
-	base, err := b.baseImage(ctx, p)
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return built{}, b.broken(err)
+	}
+	img, err := b.pack(base, program, m.programName(), assets, p)
+	if err != nil {
+		return built{}, b.broken(fmt.Errorf("pack %s: %w", m.programName(), err))
+	}
+	return built{img, info.GoVersion}, nil
+}
+
+// pack puts the program and the assets on the base.
+func (b *build) pack(base v1.Image, program, name string, assets *layer, p catalogue.Platform) (v1.Image, error) {
+	mediaType, err := base.MediaType()
 	if err != nil {
 		return nil, err
 	}
 	layerType := types.OCILayer
-	if mediaType, err := base.MediaType(); err != nil {
-		return nil, b.broken(err)
-	} else if mediaType == types.DockerManifestSchema2 {
+	if mediaType == types.DockerManifestSchema2 {
 		layerType = types.DockerLayer
 	}
-	name := m.programName()
 	l, err := newLayer(filepath.Join(b.folder.out(), fileName(p)+".tar.gz"), layerType, func(to *tar.Writer) error {
 		return writeProgram(to, program, name)
 	})
 	if err != nil {
-		return nil, b.broken(fmt.Errorf("pack %s: %w", name, err))
+		return nil, err
 	}
 	layers := []*layer{l}
 	if assets != nil {
 		layers = []*layer{assets.as(layerType), l}
 	}
-	img, err := configure(base, layers, name, p)
-	if err != nil {
-		return nil, b.broken(err)
-	}
-	return img, nil
+	return configure(base, layers, name, p)
 }
 
 func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, error) {
@@ -141,7 +161,7 @@ func relativeTo(dir, p string) string {
 }
 
 // index puts the images of all platforms together.
-func (b *build) index(images []v1.Image, tc *toolchain) (index v1.ImageIndex, size int64, err error) {
+func (b *build) index(images []built, toolchain string) (index v1.ImageIndex, size int64, err error) {
 	index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for i, img := range images {
 		manifest, err := img.Manifest()
@@ -152,11 +172,11 @@ func (b *build) index(images []v1.Image, tc *toolchain) (index v1.ImageIndex, si
 			size += l.Size
 		}
 		p := ociPlatform(b.platforms[i])
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img.Image, Descriptor: v1.Descriptor{
 			MediaType: manifest.MediaType, Platform: &p,
 		}})
 	}
-	annotated, ok := mutate.Annotations(index, map[string]string{keys.Toolchain: tc.version}).(v1.ImageIndex)
+	annotated, ok := mutate.Annotations(index, map[string]string{keys.Toolchain: toolchain}).(v1.ImageIndex)
 	if !ok {
 		return nil, 0, errors.New("annotate the image index")
 	}

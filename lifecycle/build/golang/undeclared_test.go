@@ -129,7 +129,7 @@ func TestInputsOutOfTheTree(t *testing.T) {
 		{"an absolute package", nil, "/etc", "build.go.package: /etc leads out of the tree"},
 		{"a package above the root", nil, "../cmd", "build.go.package: ../cmd leads out of the tree"},
 		{"a package that is nowhere", nil, "cmd/bye", "build.go.package: the tree has no folder cmd/bye"},
-		{"a package that is a program of nobody", nil, "lib/words", "go build failed"},
+		{"a package that is a program of nobody", nil, "lib/words", "build.go.package: lib/words is not a main package"},
 		{"an absolute replacement", map[string]string{"go.mod": "module example.com/shop\n\ngo 1.24\n\nreplace example.com/lib => /usr/src/lib\n"},
 			"cmd/hello", "go.mod:5: replace example.com/lib => /usr/src/lib leads out of the tree"},
 		{"a replacement above the root", map[string]string{"go.mod": "module example.com/shop\n\ngo 1.24\n\nreplace (\n\texample.com/lib => ../lib\n)\n"},
