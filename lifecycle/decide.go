@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -43,18 +45,27 @@ func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	p := Plan{Images: imageStatuses(images), Applied: s.pointers.Applied, Live: s.pointers.Live}
-	for _, img := range images {
-		if img.status.Build() {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("image %s has to be built: %s", img.status.Name, img.status.Reason))
-		}
-	}
-	building := len(p.Reasons) > 0
+	p := Plan{Applied: s.pointers.Applied, Live: s.pointers.Live}
 	needs, err := l.needsDelivery(ctx, w, s, &p)
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	p.Reasons = append(p.Reasons, needs...)
+	building := false
+	for _, img := range images {
+		if img.status.Build() {
+			building = true
+			if img.status.Reason == "" {
+				img.status.Reason = changedSince(img, s, p.Changes)
+			}
+			p.Reasons = append(p.Reasons, fmt.Sprintf("image %s has to be built: %s", img.status.Name, img.status.Reason))
+		}
+	}
+	for _, img := range images {
+		if !img.status.Build() && !inRecord(s.applied, img.status.Name, string(img.status.Fingerprint)) && s.applied != nil {
+			needs = append(needs, fmt.Sprintf("image %s changed, and %s", img.status.Name, img.status.Reason))
+		}
+	}
+	p.Images, p.Reasons = imageStatuses(images), append(p.Reasons, needs...)
 	switch {
 	case building:
 		p.Decision = DecideBuild
@@ -89,6 +100,10 @@ func (l *Lifecycle) needsDelivery(ctx context.Context, w *want, s *situation, p 
 	if id := l.Renderer.ID(); s.applied.Renderer != id {
 		reasons = append(reasons, fmt.Sprintf("the renderer was %s %s and is %s %s", s.applied.Renderer.Name, s.applied.Renderer.Version, id.Name, id.Version))
 	}
+	overlay := path.Clean(l.Overlay)
+	if !slices.ContainsFunc(s.applied.Reads, func(p string) bool { return p == overlay || overlay == "." || strings.HasPrefix(p, overlay+"/") }) {
+		reasons = append(reasons, "the applied receipt was not rendered from "+overlay)
+	}
 	before := source.Tree{ID: source.ID(s.applied.Tree), Objects: w.commit.Tree.Objects}
 	if before.ID != w.commit.Tree.ID {
 		classes, err := catalogue.Classify(ctx, before, w.commit.Tree, s.applied.Reads)
@@ -99,19 +114,13 @@ func (l *Lifecycle) needsDelivery(ctx context.Context, w *want, s *situation, p 
 			return nil, &Error{Op: "compare with the applied commit", On: short(source.ID(s.applied.Commit)), Class: ErrSource, Err: err}
 		}
 		for _, c := range classes {
-			p.Changes = append(p.Changes, PathChange{Path: c.Path, Class: string(c.Class)})
+			p.Changes = append(p.Changes, PathChange{Path: c.Path, Class: string(c.Class), Images: c.Images})
 			switch c.Class {
 			case catalogue.ClassDeliver:
 				reasons = append(reasons, c.Path+" changed, which is delivered")
 			case catalogue.ClassUnknown:
 				reasons = append(reasons, c.Path+" changed, which no pattern knows: declare it as an input, as delivery or as neutral")
 			}
-		}
-	}
-	for _, st := range w.states {
-		known := slices.IndexFunc(s.applied.Images, func(k receipt.Image) bool { return k.Name == st.Image.Name })
-		if known < 0 || s.applied.Images[known].Fingerprint != string(st.Fingerprint) {
-			reasons = append(reasons, fmt.Sprintf("image %s changed", st.Image.Name))
 		}
 	}
 	for _, k := range s.applied.Images {
@@ -123,6 +132,11 @@ func (l *Lifecycle) needsDelivery(ctx context.Context, w *want, s *situation, p 
 		}
 	}
 	return reasons, nil
+}
+
+// inRecord says whether a record has an image of that name and fingerprint.
+func inRecord(r *receipt.Record, name, fingerprint string) bool {
+	return r != nil && slices.ContainsFunc(r.Images, func(k receipt.Image) bool { return k.Name == name && k.Fingerprint == fingerprint })
 }
 
 const provenUnchanged = "the target is what the commit asks for"
@@ -150,14 +164,14 @@ func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p
 	}
 	changed := "its tree is the one of the live receipt " + s.pointers.Live.Short()
 	if len(p.Changes) > 0 {
-		changed = fmt.Sprintf("%d paths differ from the live receipt %s, none of which reaches an image or a manifest: %s",
-			len(p.Changes), s.pointers.Live.Short(), firstPaths(p.Changes, 5))
+		changed = fmt.Sprintf("what differs from the live receipt %s reaches no image and no manifest: %s",
+			s.pointers.Live.Short(), firstPaths(p.Changes, 5))
 	}
 	return []string{
 		provenUnchanged,
 		changed,
-		fmt.Sprintf("all %d images have the fingerprint of the live receipt, and the registry answers for each digest", len(w.states)),
-		fmt.Sprintf("all %d objects are there, healthy, and as the live receipt left them", len(s.live.Objects)),
+		fmt.Sprintf("every image (%d) has the fingerprint of the live receipt, and the registry answers for its digest", len(w.states)),
+		fmt.Sprintf("every object (%d) is there, healthy, and as the live receipt left it", len(s.live.Objects)),
 		"nobody else holds the lease, and the applied receipt is the live one",
 	}, nil
 }

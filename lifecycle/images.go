@@ -65,8 +65,7 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 	found, err := l.Registry.Find(ctx, img.push(l), img.state.Fingerprint)
 	switch {
 	case errors.Is(err, ErrImageNotFound):
-		img.status.Reason = changedSince(img, s)
-		return nil
+		return nil // decide says why
 	case err != nil:
 		return err
 	}
@@ -109,8 +108,8 @@ func missingPlatforms(img *image, found RegistryImage) []string {
 }
 
 // changedSince says what differs from the image of that name in the applied
-// receipt: the keys of the preimage that changed.
-func changedSince(img *image, s *situation) string {
+// receipt.
+func changedSince(img *image, s *situation, changes []PathChange) string {
 	if s.applied == nil {
 		return "it was never built"
 	}
@@ -118,25 +117,38 @@ func changedSince(img *image, s *situation) string {
 	if i < 0 {
 		return "it is new in the catalogue"
 	}
-	before := map[string]string{}
-	for _, f := range s.applied.Images[i].Preimage {
-		before[f.Key] = f.Value
-	}
-	var changed []string
-	for _, f := range img.state.Preimage {
-		if old, ok := before[f.Key]; !ok || old != f.Value {
-			changed = append(changed, f.Key)
-		}
-		delete(before, f.Key)
-	}
-	for key := range before {
-		changed = append(changed, key)
-	}
+	changed := changedKeys(s.applied.Images[i].Preimage, img.state.Preimage)
 	if len(changed) == 0 {
 		return "the registry has no image of this fingerprint"
 	}
+	if tree := slices.Index(changed, "tree"); tree >= 0 {
+		own := slices.DeleteFunc(slices.Clone(changes), func(c PathChange) bool { return !slices.Contains(c.Images, img.status.Name) })
+		changed[tree] = "its inputs (" + firstPaths(own, 3) + ")"
+		if len(own) == 0 {
+			changed[tree] = "its inputs"
+		}
+	}
+	return strings.Join(changed, ", ") + " changed"
+}
+
+// changedKeys returns the keys under which two preimages differ, sorted.
+func changedKeys(before []receipt.Field, after []catalogue.Field) []string {
+	old := map[string]string{}
+	for _, f := range before {
+		old[f.Key] = f.Value
+	}
+	var changed []string
+	for _, f := range after {
+		if v, ok := old[f.Key]; !ok || v != f.Value {
+			changed = append(changed, f.Key)
+		}
+		delete(old, f.Key)
+	}
+	for key := range old {
+		changed = append(changed, key)
+	}
 	slices.Sort(changed)
-	return "changed: " + strings.Join(changed, ", ")
+	return changed
 }
 
 // buildImages builds what has no digest yet. All or nothing: the first failure

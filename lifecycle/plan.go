@@ -38,6 +38,8 @@ type Plan struct {
 type PathChange struct {
 	Path  string `json:"path"`
 	Class string `json:"class"` // build, deliver, neutral or unknown
+	// Images are those whose inputs hold the path.
+	Images []string `json:"images,omitempty"`
 }
 
 // ImageStatus is what a plan found out about an image, or what became of it.
