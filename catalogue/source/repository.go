@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	format "github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
@@ -58,7 +60,7 @@ func Open(dir string) (*Repository, error) {
 		}
 		return stores
 	}
-	objects := &gitObjects{open: open, stores: open(), partial: cfg.Raw.Section("extensions").HasOption("partialclone")}
+	objects := &gitObjects{open: open, stores: open(), partial: isPartial(cfg)}
 	return &Repository{root: root, gitDir: gitDir, bare: root == gitDir, objects: objects}, nil
 }
 
@@ -76,7 +78,7 @@ const objectCache = 32 * cache.MiByte
 // supported checks the extensions, see Git's Documentation/technical/
 // repository-version.txt. One that is not known may change anything.
 func supported(cfg *config.Config) error {
-	switch v := string(cfg.Core.RepositoryFormatVersion); v {
+	switch v := cfg.Raw.Section("core").Option("repositoryformatversion"); v {
 	case "", "0", "1":
 	default:
 		return fmt.Errorf("%w: core.repositoryformatversion is %s", ErrUnsupported, v)
@@ -97,6 +99,13 @@ func supported(cfg *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// isPartial says whether a remote has promised the objects that are missing.
+func isPartial(cfg *config.Config) bool {
+	return slices.ContainsFunc(cfg.Raw.Section("remote").Subsections, func(s *format.Subsection) bool {
+		return s.Option("promisor") == "true"
+	})
 }
 
 // Root returns the absolute path of the checkout, or of a bare repository.

@@ -46,7 +46,7 @@ func (r *Repository) resolve(ctx context.Context, rev string) (Commit, error) {
 // step is to a commit's parent, counted from 1.
 type step struct{ parent, times int }
 
-var suffix = regexp.MustCompile(`^(?:([~^])([0-9]*)|\^\{(?:commit)?\})`)
+var suffix = regexp.MustCompile(`^(?:\^\{(?:commit)?\}|([~^])([0-9]*))`)
 
 func parseRevision(rev string) (base string, steps []step, err error) {
 	base, rest := rev, ""
