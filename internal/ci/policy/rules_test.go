@@ -188,7 +188,7 @@ func TestCheckText(t *testing.T) {
 		"\"/root" + "/go\"":           true,
 		"/home" + "/jane/pharos":      true,
 		"frame" + "work/x ./work/":    false,
-		"$HOME/ro" + "ot/x":            false,
+		"$HOME/ro" + "ot/x":           false,
 		"a /work" + "er/ and /rooted": false,
 		"bin\x00 /work" + "/":         false,
 	} {
