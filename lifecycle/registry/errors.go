@@ -33,7 +33,7 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("If %s really speaks plain HTTP, allow it with registry.insecure: true.", host)
 	case errors.As(err, &answer):
-		e.Class, e.Advice = classify(answer, host, repo)
+		e.Advice, e.Class = classify(answer, host, repo)
 	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Check that the registry %s runs and can be reached from here.", host)
@@ -41,20 +41,20 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 	return e
 }
 
-func classify(answer *transport.Error, host string, repo name.Repository) (class error, advice string) {
+func classify(answer *transport.Error, host string, repo name.Repository) (advice string, class error) {
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized:
-		return lifecycle.ErrUnreachable, fmt.Sprintf("Log in to %s, for example with: docker login %s", host, host)
+		return fmt.Sprintf("Log in to %s, for example with: docker login %s", host, host), lifecycle.ErrUnreachable
 	case code == http.StatusForbidden:
-		return lifecycle.ErrUnreachable, fmt.Sprintf("Ask for access to %s, or log in as somebody who has it. Some registries answer so for a repository that does not exist.", repo)
+		return fmt.Sprintf("Ask for access to %s, or log in as somebody who has it. Some registries answer so for a repository that does not exist.", repo), lifecycle.ErrUnreachable
 	case code == http.StatusNotFound:
-		return lifecycle.ErrUnreachable, fmt.Sprintf("Check that the repository %s exists: some registries want it to be created first.", repo)
+		return fmt.Sprintf("Check that the repository %s exists: some registries want it to be created first.", repo), lifecycle.ErrUnreachable
 	case code == http.StatusTooManyRequests:
-		return lifecycle.ErrUnreachable, fmt.Sprintf("The registry %s wants fewer requests; wait, or log in for a higher limit.", host)
+		return fmt.Sprintf("The registry %s wants fewer requests; wait, or log in for a higher limit.", host), lifecycle.ErrUnreachable
 	case code >= 500:
-		return lifecycle.ErrUnreachable, fmt.Sprintf("The registry %s fails; look at its log.", host)
+		return fmt.Sprintf("The registry %s fails; look at its log.", host), lifecycle.ErrUnreachable
 	}
-	return nil, ""
+	return "", nil
 }
 
 // notFound says whether the registry answered that there is no such thing.
