@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/golang"
@@ -28,6 +30,9 @@ type Options struct {
 	Actor string
 	// Keychain has the registry's credentials. The default is anonymous.
 	Keychain authn.Keychain
+	// Transport carries the requests to the registry. The default uses no
+	// proxy; programs that want the environment's pass http.DefaultTransport.
+	Transport http.RoundTripper
 	// Env is the environment of the Go builder, as of os.Environ: it finds the
 	// go command, its caches and its module proxy there.
 	Env []string
@@ -50,7 +55,7 @@ func ReadTargets(ctx context.Context, tree source.Tree) ([]Target, error) {
 	}
 	targets, err := ParseTargets(catalogue.FileName, data)
 	if _, catErr := catalogue.Parse(catalogue.FileName, data); catErr != nil {
-		err = errors.Join(catErr, err)
+		err = strictyaml.Join(catErr, err)
 	}
 	if err != nil {
 		return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
@@ -95,7 +100,7 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	if err != nil {
 		return fail("delivery", err)
 	}
-	images, err := registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Log: o.Log})
+	images, err := registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Transport: o.Transport, Log: o.Log})
 	if err != nil {
 		return fail("registry", err)
 	}
