@@ -33,7 +33,8 @@ func (f Finding) String() string {
 //   - a Go toolchain that only a go line declares
 //
 // The findings come in the catalogue's order, then those on delivery and
-// neutral. The error is the one of Load, or says what could not be read.
+// neutral. The error is the one of Load, a *TooLargeError beyond the package
+// comment's limits, or says what could not be read.
 func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	c, err := Load(ctx, tree)
 	if err != nil {
@@ -91,7 +92,11 @@ func leaves(err error) []error {
 // filePaths returns the paths of all files of a tree.
 func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
 	var paths []string
-	err := tree.Walk(ctx, func(path string, e source.Entry) error {
+	bytes := 0
+	err := measured(tree).Walk(ctx, func(path string, e source.Entry) error {
+		if bytes += len(path); bytes > maxPathBytes {
+			return &TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
+		}
 		if e.Mode != source.ModeDir {
 			paths = append(paths, path)
 		}

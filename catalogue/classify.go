@@ -44,11 +44,12 @@ type PathClass struct {
 // no path is neutral. reads are the paths that the last render read, which are
 // never neutral either.
 //
-// The error is the one of Load if the new tree's catalogue cannot be read, and
+// The error is the one of Load if the new tree's catalogue cannot be read; it
 // matches source.ErrNotFound if an object of a tree is missing, such as all of
-// a tree that was never fetched.
+// a tree that was never fetched, and source.ErrTooLarge beyond the package
+// comment's limits.
 func Classify(ctx context.Context, old, new source.Tree, reads []string) ([]PathClass, error) {
-	changes, err := source.Diff(ctx, old, new)
+	changes, err := source.Diff(ctx, measured(old), measured(new))
 	if err != nil {
 		return nil, fmt.Errorf("compare the trees %s and %s: %w", old.ID, new.ID, err)
 	}

@@ -71,6 +71,24 @@
 // ([SymlinkError]). A submodule cannot be an input, nor hold one
 // ([SubmoduleError]). The pruned tree is all that a build may read.
 //
+// # Limits
+//
+// A few kilobytes of Git trees that hold each other can stand for more files
+// than any disk holds. Whatever walks a tree refuses one that is
+// ([TooLargeError]):
+//
+//	2,097,152 entries      files and directories looked at: for one image, by
+//	                       Check, or on either side of Classify
+//	268,435,456 bytes      of paths that Check keeps
+//	16,777,216 names       looked up to follow one image's symbolic links
+//	1,000 links            and submodules of an image that are reported
+//	4,096 bytes            of a directory's path, or of a symbolic link's target
+//	40 links               on the way of one, as on Linux
+//
+// Patterns that exclude a directory keep its files out of the count. A tree's own
+// size counts, not what happens to be known of it: it is refused everywhere, or
+// nowhere.
+//
 // # Fingerprints
 //
 // A fingerprint is "sha256:" and the hexadecimal SHA-256 of these bytes: the

@@ -30,80 +30,88 @@ func (e *SubmoduleError) Error() string {
 //
 // The error matches ErrEmpty if nothing is left; it holds a *SymlinkError for
 // every symbolic link that does not lead to something that is left, and a
-// *SubmoduleError for every submodule that is or may hold an input, all of them
-// joined; it matches source.ErrNotFound if an object of the tree is missing.
-// Only objects below directories that hold an input are read, and of the blobs
-// only the targets of symbolic links.
+// *SubmoduleError for every submodule that is or may hold an input, the first
+// thousand of them joined; it is a *TooLargeError beyond the package comment's
+// limits; it matches source.ErrNotFound if an object of the tree is missing.
+// Only objects below directories that hold an input, or to which a refused link
+// leads, are read, and of the blobs only the targets of symbolic links.
 func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tree, files int, err error) {
 	return newWalker(tree.Objects).prune(ctx, tree.ID, p)
 }
 
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
-	left, err := w.dir(ctx, "", root, p.root())
+	left, err := (&pruning{walker: w}).dir(ctx, "", root, p.root())
 	if err != nil {
 		return source.Tree{}, 0, err
 	}
 	if left.id == "" {
 		return source.Tree{}, 0, ErrEmpty
 	}
-	var errs []error
-	for _, path := range left.submodules {
-		errs = append(errs, &SubmoduleError{Path: path})
-	}
-	for _, path := range left.links {
-		err := checkLink(ctx, source.Tree{ID: left.id, Objects: source.Overlay(w.made, w)}, path)
-		if _, refused := errors.AsType[*SymlinkError](err); err != nil && !refused {
-			return source.Tree{}, 0, err
-		}
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+	pruned := source.Tree{ID: left.id, Objects: source.Overlay(w.made, w)}
+	check := linkCheck{walker: w, full: source.Tree{ID: root, Objects: w}, pruned: pruned}
+	if err := check.all(ctx, left); err != nil {
 		return source.Tree{}, 0, err
 	}
-	return source.Tree{ID: left.id, Objects: source.Overlay(w.made, w.under)}, left.files, nil
+	pruned.Objects = source.Overlay(w.made, w.under)
+	return pruned, left.files, nil
 }
 
 // remains is what is left of a directory.
 type remains struct {
-	id         source.ID // of its tree; empty if nothing is left
-	files      int
-	links      []string // paths of symbolic links, from the directory
-	submodules []string // paths, from the directory
+	id      source.ID // of its tree; empty if nothing is left
+	files   int
+	entries int // those that were looked at, below it
+	// special are its symbolic links and submodules and the directories that
+	// hold some. The same remains may stand at many places: only a walk knows
+	// the paths.
+	special []special
 }
 
-// add adds what is left of the directory name.
-func (r *remains) add(name string, inside *remains) {
-	r.files += inside.files
-	for _, l := range inside.links {
-		r.links = append(r.links, name+"/"+l)
+type special struct {
+	source.Entry
+	inside *remains // of a directory
+}
+
+// pruning prunes for one image.
+type pruning struct {
+	*walker
+	entries int // those that were looked at so far
+}
+
+// look counts entries. What the walker knew already counts as well, so that the
+// limit depends on the tree and the patterns only.
+func (p *pruning) look(n int) error {
+	if p.entries += n; p.entries > maxEntries {
+		return &TooLargeError{What: "files and directories", Limit: maxEntries}
 	}
-	for _, m := range inside.submodules {
-		r.submodules = append(r.submodules, name+"/"+m)
-	}
+	return nil
 }
 
 // dir prunes the directory of that ID, at which the patterns stand as the cursor
 // says; path is for errors. What is left of the same directory under patterns
 // that say the same of it is computed once.
-func (w *walker) dir(ctx context.Context, path string, id source.ID, c cursor) (*remains, error) {
+func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) (*remains, error) {
 	if c.coverage() == AllInside {
 		c = everything
 	}
 	key := visit{id, c.key()}
-	if known := w.known(key); known != nil {
-		return known, nil
+	if known := p.known(key); known != nil {
+		return known, p.look(known.entries)
 	}
 	if len(path) > maxPath {
 		return nil, fmt.Errorf("%w: the path of a directory is longer than %d bytes: %s…", source.ErrMalformed, maxPath, path[:80])
 	}
-	entries, err := w.Tree(ctx, id)
+	entries, err := p.Tree(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("read directory %q: %w", path, err)
 	}
-	r := &remains{}
+	if err := p.look(len(entries)); err != nil {
+		return nil, err
+	}
+	r := &remains{entries: len(entries)}
 	var kept []source.Entry
 	for _, e := range entries {
-		if e, err = w.entry(ctx, path, e, c, r); err != nil {
+		if e, err = p.entry(ctx, path, e, c, r); err != nil {
 			return nil, err
 		}
 		if e.ID != "" {
@@ -115,35 +123,39 @@ func (w *walker) dir(ctx context.Context, path string, id source.ID, c cursor) (
 	case slices.Equal(kept, entries):
 		r.id = id
 	default:
-		if r.id, err = w.made.PutTree(kept); err != nil {
+		if r.id, err = p.made.PutTree(kept); err != nil {
 			return nil, fmt.Errorf("prune directory %q: %w", path, err)
 		}
 	}
-	w.remember(key, r)
+	p.remember(key, r)
 	return r, nil
 }
 
 // entry returns what is left of an entry, without an ID if that is nothing, and
 // counts it.
-func (w *walker) entry(ctx context.Context, path string, e source.Entry, c cursor, r *remains) (source.Entry, error) {
+func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c cursor, r *remains) (source.Entry, error) {
 	switch e.Mode {
 	case source.ModeDir:
 		child := c.child(e.Name)
 		if child.coverage() == NoneInside {
 			return source.Entry{}, nil
 		}
-		inside, err := w.dir(ctx, path+e.Name+"/", e.ID, child)
+		inside, err := p.dir(ctx, path+e.Name+"/", e.ID, child)
 		if err != nil {
 			return source.Entry{}, err
 		}
 		e.ID = inside.id
-		r.add(e.Name, inside)
+		r.files += inside.files
+		r.entries += inside.entries
+		if len(inside.special) > 0 {
+			r.special = append(r.special, special{e, inside})
+		}
 		return e, nil
 	case source.ModeSubmodule:
 		if !c.file(e.Name) && c.child(e.Name).coverage() == NoneInside {
 			return source.Entry{}, nil
 		}
-		r.submodules = append(r.submodules, e.Name)
+		r.special = append(r.special, special{Entry: e})
 		return e, nil
 	}
 	if !c.file(e.Name) {
@@ -151,7 +163,7 @@ func (w *walker) entry(ctx context.Context, path string, e source.Entry, c curso
 	}
 	r.files++
 	if e.Mode == source.ModeSymlink {
-		r.links = append(r.links, e.Name)
+		r.special = append(r.special, special{Entry: e})
 	}
 	return e, nil
 }

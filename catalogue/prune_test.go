@@ -29,6 +29,9 @@ func TestPruneFollowsLinks(t *testing.T) {
 		link("l/other", "../out/h"), link("l/part", "../out/i"), link("l/missing", "gone"), link("l/absolute", "/etc/passwd"),
 		link("l/outside", "../../x"), link("l/circle", "circle2"), link("l/circle2", "circle"), link("l/empty", ""),
 		link("l/under-file", "../a/f/x"), link("l/second", "other"), link("l/long", strings.Repeat("x", 5000)),
+		file{path: "out/dir/deep/j"}, link("out/link", "dir/deep/j"), link("out/dangling", "gone"), submodule("sub"),
+		link("l/deep", "../out/dir/deep/j"), link("l/into-nothing", "../out/dir/gone/j"), link("l/over-link", "../out/link"),
+		link("l/over-dangling", "../out/dangling"), link("l/and-back", "../out/dir/../../a/f"), link("l/submodule", "../sub"),
 	)
 	_, files, err := Prune(t.Context(), tree, mustPatterns(t, "a"))
 	if err != nil || files != 9 {
@@ -45,7 +48,7 @@ func TestPruneFollowsLinks(t *testing.T) {
 	}
 	want := map[string]string{
 		"l/other":      "out/h is not among the inputs",
-		"l/missing":    "l/gone is not among the inputs",
+		"l/missing":    "l/gone is not in the tree: correct the link",
 		"l/absolute":   "absolute path",
 		"l/outside":    "outside of the tree",
 		"l/circle":     "circle",
@@ -54,6 +57,13 @@ func TestPruneFollowsLinks(t *testing.T) {
 		"l/under-file": "a/f is not a directory",
 		"l/second":     "out/h is not among the inputs",
 		"l/long":       "longer than 4096 bytes",
+
+		"l/deep":          "out/dir/deep/j is not among the inputs: add it",
+		"l/into-nothing":  "out/dir/gone is not in the tree: correct the link",
+		"l/over-link":     "out/link is not among the inputs: add it",
+		"l/over-dangling": "out/gone is not in the tree",
+		"l/and-back":      "out/dir is not among the inputs: add it",
+		"l/submodule":     "sub is a submodule",
 	}
 	for path, reason := range want {
 		if !strings.Contains(got[path], reason) {

@@ -1,10 +1,11 @@
 package catalogue
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -21,21 +22,22 @@ type walker struct {
 	under source.Objects
 	made  *source.MemoryObjects // the trees of directories of which a part is left
 
-	mu    sync.Mutex
-	trees map[source.ID][]source.Entry
-	left  map[visit]*remains
+	mu      sync.Mutex
+	trees   map[source.ID][]source.Entry
+	targets map[source.ID]string // of symbolic links
+	left    map[visit]*remains
 }
 
 // visit is a directory and what the patterns say of it.
 type visit struct {
 	id  source.ID
-	key string
+	key cursorKey
 }
 
 func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(),
-		trees: map[source.ID][]source.Entry{}, left: map[visit]*remains{},
+		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{},
 	}
 }
 
@@ -80,9 +82,12 @@ func (w *walker) remember(v visit, r *remains) {
 // everything is the cursor of patterns that choose all that is inside.
 var everything = cursor{{pattern: &pattern{}, matched: true}}
 
-// key returns the same text for cursors that choose the same of any directory.
-func (c cursor) key() string {
-	var b strings.Builder
+// cursorKey is a hash, since a cursor may stand for long patterns.
+type cursorKey [sha256.Size]byte
+
+// key returns the same for cursors that choose the same of any directory.
+func (c cursor) key() cursorKey {
+	var b bytes.Buffer
 	for _, l := range c {
 		switch {
 		case l.matched && l.exclude:
@@ -94,5 +99,5 @@ func (c cursor) key() string {
 			b.WriteString(strconv.FormatUint(l.at, 16))
 		}
 	}
-	return b.String()
+	return sha256.Sum256(b.Bytes())
 }

@@ -1,0 +1,134 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// nested puts a directory into width entries of another one, and that into
+// another, and returns the outermost. at gives what else each one holds.
+func nested(t *testing.T, objects *source.MemoryObjects, inner source.ID, levels, width int, at func(level int) []source.Entry) source.Tree {
+	t.Helper()
+	for level := range levels {
+		var entries []source.Entry
+		for i := range width {
+			entries = append(entries, source.Entry{Name: fmt.Sprintf("d%d", i), Mode: source.ModeDir, ID: inner})
+		}
+		if at != nil {
+			entries = append(entries, at(level)...)
+		}
+		var err error
+		if inner, err = objects.PutTree(entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return source.Tree{ID: inner, Objects: objects}
+}
+
+func putTree(t *testing.T, objects *source.MemoryObjects, entries ...source.Entry) source.ID {
+	t.Helper()
+	id, err := objects.PutTree(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func wantTooLarge(t *testing.T, name string, err error) {
+	t.Helper()
+	if e, ok := errors.AsType[*TooLargeError](err); !ok || !errors.Is(err, source.ErrTooLarge) || e.Limit == 0 {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+func TestPruneRefusesTreeBombs(t *testing.T) {
+	t.Parallel()
+	objects := source.NewMemory()
+	link := source.Entry{Name: "l", Mode: source.ModeSymlink, ID: objects.PutBlob([]byte("f"))}
+	f := source.Entry{Name: "f", Mode: source.ModeFile, ID: objects.PutBlob(nil)}
+	long := source.Entry{Name: "l", Mode: source.ModeSymlink, ID: objects.PutBlob([]byte(strings.Repeat("./", 2000) + "f"))}
+	with := func(entries ...source.Entry) func(int) []source.Entry {
+		return func(int) []source.Entry { return entries }
+	}
+	leaf := putTree(t, objects, f)
+	for name, c := range map[string]struct {
+		tree     source.Tree
+		patterns string
+	}{
+		"files":       {nested(t, objects, leaf, 400, 10, nil), "**"},
+		"directories": {nested(t, objects, putTree(t, objects), 400, 10, with(f)), "**/f"},
+		"links":       {nested(t, objects, leaf, 400, 10, with(f, link)), "d0"},
+		// The patterns say something else at almost every place, so that what is
+		// known of a directory is of no use.
+		"cursors":    {nested(t, objects, leaf, 60, 2, nil), "**/d0/" + strings.Repeat("?*/", 40) + "f"},
+		"long links": {nested(t, objects, putTree(t, objects, f, long), 4, 10, nil), "**"},
+	} {
+		_, _, err := Prune(t.Context(), c.tree, mustPatterns(t, c.patterns))
+		wantTooLarge(t, name, err)
+	}
+}
+
+func TestPruneWithinItsLimits(t *testing.T) {
+	t.Parallel()
+	objects := source.NewMemory()
+	f := source.Entry{Name: "f", Mode: source.ModeFile, ID: objects.PutBlob(nil)}
+	g := source.Entry{Name: "g", Mode: source.ModeFile, ID: f.ID}
+	leaf := putTree(t, objects, f, g)
+	// 2 + 4 + … + 2^20 entries are 2 less than the limit, and two trees are as
+	// large although one is.
+	largest := nested(t, objects, leaf, 19, 2, nil)
+	if _, files, err := Prune(t.Context(), largest, mustPatterns(t, "**")); err != nil || files != 1<<20 {
+		t.Errorf("%d files, %v", files, err)
+	}
+	_, _, err := Prune(t.Context(), nested(t, objects, largest.ID, 1, 2, nil), mustPatterns(t, "**"))
+	wantTooLarge(t, "twice as large", err)
+	// Patterns keep out what is too large.
+	half := nested(t, objects, leaf, 18, 2, nil)
+	if _, files, err := Prune(t.Context(), nested(t, objects, half.ID, 1, 3, nil), mustPatterns(t, "**", "!d1", "!d2")); err != nil || files != 1<<19 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+func TestPruneReportsNoMoreThanAPersonReads(t *testing.T) {
+	t.Parallel()
+	objects := source.NewMemory()
+	link := source.Entry{Name: "l", Mode: source.ModeSymlink, ID: objects.PutBlob([]byte("gone"))}
+	tree := nested(t, objects, putTree(t, objects, link), 5, 10, nil)
+	_, _, err := Prune(t.Context(), tree, mustPatterns(t, "**"))
+	all := leaves(err)
+	if len(all) != maxRefused+1 || !strings.Contains(all[maxRefused].Error(), "more symbolic links") {
+		t.Errorf("%d errors, the last is %v", len(all), all[len(all)-1])
+	}
+	if e, ok := errors.AsType[*SymlinkError](all[0]); !ok || e.Path != "d0/d0/d0/d0/d0/l" {
+		t.Errorf("the first is %v", all[0])
+	}
+}
+
+func TestWalksRefuseTreeBombs(t *testing.T) {
+	t.Parallel()
+	objects := source.NewMemory()
+	yaml := source.Entry{Name: FileName, Mode: source.ModeFile, ID: objects.PutBlob([]byte(shop))}
+	f := source.Entry{Name: "f", Mode: source.ModeFile, ID: objects.PutBlob(nil)}
+	longName := source.Entry{Name: strings.Repeat("n", 200), Mode: source.ModeFile, ID: f.ID}
+	small := makeTree(t, file{path: FileName, content: shop})
+	bomb := func(inner source.ID) source.Tree {
+		id := nested(t, objects, inner, 12, 10, nil).ID
+		return source.Tree{ID: putTree(t, objects, yaml, source.Entry{Name: "d", Mode: source.ModeDir, ID: id}), Objects: objects}
+	}
+	directories := bomb(putTree(t, objects))
+	_, err := Check(t.Context(), directories)
+	wantTooLarge(t, "Check, directories", err)
+	_, err = Check(t.Context(), bomb(nested(t, objects, putTree(t, objects, longName), 400, 1, nil).ID))
+	wantTooLarge(t, "Check, long paths", err)
+	_, err = Classify(t.Context(), directories, small, nil)
+	wantTooLarge(t, "Classify, directories that went", err)
+	_, err = Classify(t.Context(), small, directories, nil)
+	wantTooLarge(t, "Classify, directories that came", err)
+	if _, err = Classify(t.Context(), small, bomb(putTree(t, objects, f)), nil); !errors.Is(err, source.ErrTooLarge) {
+		t.Errorf("Classify, files: %v", err)
+	}
+}
