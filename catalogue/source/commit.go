@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,10 @@ func parseCommit(raw []byte) (Commit, error) {
 
 // header takes the next line off raw if it has this key.
 func header(raw *[]byte, key string) (value string, ok bool) {
-	line, rest, _ := strings.Cut(string(*raw), "\n")
-	if value, ok = strings.CutPrefix(line, key+" "); ok {
-		*raw = []byte(rest)
+	line, rest, _ := bytes.Cut(*raw, []byte("\n"))
+	after, ok := bytes.CutPrefix(line, []byte(key+" "))
+	if ok {
+		*raw = rest
 	}
-	return value, ok
+	return string(after), ok
 }

@@ -21,7 +21,8 @@ var ErrMalformed = errors.New("malformed object")
 // bits of a file count only for whether its owner may execute it. The error
 // matches ErrMalformed.
 func ParseTree(raw []byte, idLen int) ([]Entry, error) {
-	entries := make([]Entry, 0, bytes.Count(raw, []byte{' '}))
+	least := len("7 a\x00") + idLen // bytes of an entry: spaces alone could stand for too many
+	entries := make([]Entry, 0, min(bytes.Count(raw, []byte{' '}), len(raw)/least))
 	for len(raw) > 0 {
 		head, rest, ok := bytes.Cut(raw, []byte{0})
 		if !ok || len(rest) < idLen {

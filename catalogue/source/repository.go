@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/go-git/go-billy/v5/osfs"
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	format "github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
@@ -41,11 +38,12 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := newStore(gitDir, common).Config()
+	settings, err := readConfig(filepath.Join(common, "config"))
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of the repository %s: %w", root, err)
 	}
-	if err := supported(cfg); err != nil {
+	partial, err := supported(settings)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
 	alternates, err := alternates(filepath.Join(common, "objects"))
@@ -60,7 +58,7 @@ func Open(dir string) (*Repository, error) {
 		}
 		return stores
 	}
-	objects := &gitObjects{open: open, stores: open(), partial: isPartial(cfg)}
+	objects := &gitObjects{open: open, stores: open(), partial: partial}
 	return &Repository{root: root, gitDir: gitDir, bare: root == gitDir, objects: objects}, nil
 }
 
@@ -76,36 +74,30 @@ func newStore(gitDir, common string) *filesystem.Storage {
 const objectCache = 32 * cache.MiByte
 
 // supported checks the extensions, see Git's Documentation/technical/
-// repository-version.txt. One that is not known may change anything.
-func supported(cfg *config.Config) error {
-	switch v := cfg.Raw.Section("core").Option("repositoryformatversion"); v {
-	case "", "0", "1":
-	default:
-		return fmt.Errorf("%w: core.repositoryformatversion is %s", ErrUnsupported, v)
-	}
-	for _, option := range cfg.Raw.Section("extensions").Options {
-		var ok bool
-		switch {
-		case option.IsKey("noop"), option.IsKey("noop-v1"), option.IsKey("partialclone"), option.IsKey("preciousobjects"),
-			option.IsKey("worktreeconfig"), option.IsKey("relativeworktrees"):
-			ok = true
-		case option.IsKey("objectformat"):
-			ok = option.Value == "sha1"
-		case option.IsKey("refstorage"):
-			ok = option.Value == "files"
+// repository-version.txt. One that is not known may change anything. It says
+// whether a remote has promised the objects that are missing.
+func supported(settings []setting) (partial bool, err error) {
+	for _, s := range settings {
+		ok := true
+		switch s.section + "." + s.key {
+		case "core.repositoryformatversion":
+			ok = s.value == "0" || s.value == "1"
+		case "extensions.objectformat":
+			ok = s.value == "sha1"
+		case "extensions.refstorage":
+			ok = s.value == "files"
+		case "extensions.noop", "extensions.noop-v1", "extensions.partialclone", "extensions.preciousobjects",
+			"extensions.worktreeconfig", "extensions.relativeworktrees":
+		case "remote.promisor":
+			partial = partial || s.value == "true"
+		default:
+			ok = s.section != "extensions"
 		}
 		if !ok {
-			return fmt.Errorf("%w: its extensions.%s is %q", ErrUnsupported, option.Key, option.Value)
+			return false, fmt.Errorf("%w: its %s.%s is %q", ErrUnsupported, s.section, s.key, s.value)
 		}
 	}
-	return nil
-}
-
-// isPartial says whether a remote has promised the objects that are missing.
-func isPartial(cfg *config.Config) bool {
-	return slices.ContainsFunc(cfg.Raw.Section("remote").Subsections, func(s *format.Subsection) bool {
-		return s.Option("promisor") == "true"
-	})
+	return partial, nil
 }
 
 // Root returns the absolute path of the checkout, or of a bare repository.
