@@ -57,11 +57,20 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 	}
 	b := *s.Image.Build.Go
 	var findings []Finding
-	gomod, _, err := governingModule(ctx, tree, cleanPath(b.Package))
+	module, err := findModule(ctx, tree, b.Package)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []string{gomod, path.Join(path.Dir(gomod), "go.sum")} {
+	if err := module.findWork(ctx, tree, b.Env); err != nil {
+		if e, ok := errors.AsType[*InputError](err); ok {
+			return []Finding{{Path: e.Path, Message: e.Error()}}, nil
+		}
+		return nil, err
+	}
+	for _, file := range append([]string{module.mod, module.work}, module.sums()...) {
+		if file == "" {
+			continue
+		}
 		_, err := tree.Lookup(ctx, file)
 		switch {
 		case err == nil && !s.Image.Inputs.Match(file):

@@ -75,6 +75,16 @@ func TestCheck(t *testing.T) {
 			append(goFiles(), file{path: "services/api/go.mod", content: "module x\ngo 1.26.0\n"}),
 			[]string{"image api: services/api/go.mod is not among the inputs"},
 		},
+		"a workspace left out": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum]\n",
+			append(goFiles(), file{path: "go.work", content: "go 1.26.0\n\nuse .\n"}, file{path: "go.work.sum"}),
+			[]string{"image api: go.work is not among the inputs", "image api: go.work.sum is not among the inputs"},
+		},
+		"a workspace that is none": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum]\n",
+			append(goFiles(), file{path: "go.work", content: "x"}),
+			[]string{"image api: go.work is not a go.work"},
+		},
 		"case": {
 			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site]\n",
 			append(goFiles(), file{path: "site/Index.html"}, file{path: "site/É"}, file{path: "site/é"},

@@ -103,7 +103,7 @@
 //	tree               the ID of the pruned tree
 //	go.package         the package's folder from the root of the tree, without "./"
 //	go.toolchain       the declared toolchain, see GoToolchain
-//	go.base            the base image by digest, or "scratch"
+//	go.base            the digest of the base image, "sha256:…", or "scratch"
 //	go.ldflags.NNNN    the linker's arguments, in order
 //	go.tags.NNNN       the build tags, sorted
 //	go.env.NAME        the environment
@@ -131,6 +131,7 @@
 //
 // An image whose base is not named by digest has no fingerprint ([ErrUnlocked]),
 // nor has, in this version, one that a Dockerfile builds ([ErrUnsupported]).
+// Where a base is kept is no part of what it is: a mirror changes nothing.
 // Another encoding, or another meaning of a field, has another first line.
 //
 // # Classes

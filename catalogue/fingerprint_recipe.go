@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // preimage collects the fields of a recipe. toolchain is the Go toolchain's
@@ -39,7 +40,7 @@ func (p *preimage) addGo(b *GoBuild, toolchain string) {
 	p.add("builder.version", GoBuilderVersion)
 	p.add("go.package", cleanPath(b.Package))
 	p.add("go.toolchain", toolchain)
-	p.add("go.base", b.base())
+	p.add("go.base", b.baseDigest())
 	p.addList("go.ldflags", b.LDFlags)
 	tags := slices.Clone(b.Tags)
 	slices.Sort(tags)
@@ -56,6 +57,12 @@ func (p *preimage) addFiles(b *FilesBuild) {
 	p.add("files.from", cleanPath(b.From))
 	p.add("files.root", path.Clean("/"+b.Root))
 	p.add("files.mediaType", b.MediaType)
+}
+
+// baseDigest leaves out where the base is kept: a mirror has the same image.
+func (b *GoBuild) baseDigest() string {
+	base := b.base()
+	return base[strings.LastIndex(base, "@")+1:]
 }
 
 func (b *GoBuild) base() string {

@@ -60,7 +60,7 @@ func TestState(t *testing.T) {
 	got := stateOf(t, image, goFiles()...)
 	want := []Field{
 		{"builder", "go"}, {"builder.version", GoBuilderVersion}, {"go.assets.0000", "services/api/static"},
-		{"go.base", "registry.example/base" + digest}, {"go.env.CGO_ENABLED", "0"}, {"go.env.GOAMD64", "v3"},
+		{"go.base", digest[1:]}, {"go.env.CGO_ENABLED", "0"}, {"go.env.GOAMD64", "v3"},
 		{"go.ldflags.0000", "-w"}, {"go.ldflags.0001", "-s"}, {"go.package", "services/api"}, {"go.tags.0000", "a"}, {"go.tags.0001", "b"},
 		{"go.toolchain", "go1.26.8"}, {"platform.0000", "linux/amd64"}, {"platform.0001", "linux/arm64"}, {"tree", string(got.Inputs.ID)},
 	}
@@ -114,6 +114,7 @@ func TestFingerprintChanges(t *testing.T) {
 		"platforms":    func(i *Image, _ *[]file) { i.Platforms = []string{"linux/amd64", "linux/arm64"} },
 		"toolchain":    func(i *Image, _ *[]file) { i.Build.Go.Toolchain = "go1.26.7" },
 		"base":         func(i *Image, _ *[]file) { i.Build.Go.Base = "x" + digest },
+		"another base": func(i *Image, _ *[]file) { i.Build.Go.Base = "x" + strings.Replace(digest, "0", "1", 1) },
 		"ldflags":      func(i *Image, _ *[]file) { i.Build.Go.LDFlags = []string{"-s", "-w"} },
 		"their order":  func(i *Image, _ *[]file) { i.Build.Go.LDFlags = []string{"-w", "-s"} },
 		"joined":       func(i *Image, _ *[]file) { i.Build.Go.LDFlags = []string{"-s -w"} },
@@ -132,6 +133,10 @@ func TestFingerprintChanges(t *testing.T) {
 			t.Errorf("%s and %s have one fingerprint", name, other)
 		}
 		seen[got] = name
+	}
+	mirror := change(func(i *Image, _ *[]file) { i.Build.Go.Base = "mirror.example:5000/a/x:3" + digest })
+	if seen[mirror] != "base" {
+		t.Error("where the base is kept changes the fingerprint")
 	}
 }
 
@@ -226,54 +231,5 @@ func TestStatesDoNotDependOnEachOther(t *testing.T) {
 		if err != nil || alone[0].Fingerprint != s.Fingerprint || s.Image.Name != fmt.Sprint(i) {
 			t.Errorf("image %d: %s alone, %s among others, %v", i, alone[0].Fingerprint, s.Fingerprint, err)
 		}
-	}
-}
-
-func TestGoToolchain(t *testing.T) {
-	t.Parallel()
-	mod := func(lines ...string) file {
-		return file{path: "go.mod", content: "module m\n" + strings.Join(lines, "\n") + "\n"}
-	}
-	nested := file{path: "a/go.mod", content: "module a\ngo 1.25\n"}
-	for name, c := range map[string]struct {
-		build GoBuild
-		files []file
-		want  Toolchain
-		err   string
-	}{
-		"recipe":      {GoBuild{Package: "./a/b", Toolchain: "go1.26.8"}, []file{mod("go 1.25")}, Toolchain{"go1.26.8", true, FileName}, ""},
-		"toolchain":   {GoBuild{Package: "./a/b"}, []file{mod("go 1.25", "toolchain go1.26.7")}, Toolchain{"go1.26.7", true, "go.mod"}, ""},
-		"go line":     {GoBuild{Package: "./a/b"}, []file{mod("go 1.25.1")}, Toolchain{"go1.25.1", false, "go.mod"}, ""},
-		"default":     {GoBuild{Package: "."}, []file{mod("go 1.25", "toolchain default")}, Toolchain{"go1.25", false, "go.mod"}, ""},
-		"nearest":     {GoBuild{Package: "./a/b"}, []file{mod("go 1.26"), nested}, Toolchain{"go1.25", false, "a/go.mod"}, ""},
-		"newer lines": {GoBuild{Package: "."}, []file{mod("go 1.99", "invented (\n\tx y\n)", "toolchain go1.99.1")}, Toolchain{"go1.99.1", true, "go.mod"}, ""},
-		"other":       {GoBuild{Package: "./c"}, []file{nested}, Toolchain{}, "without a go.mod"},
-		"none":        {GoBuild{Package: "."}, []file{{path: "x"}}, Toolchain{}, "without a go.mod"},
-		"above":       {GoBuild{Package: "../x"}, []file{{path: "x"}}, Toolchain{}, "without a go.mod"},
-		"no go line":  {GoBuild{Package: "."}, []file{mod()}, Toolchain{}, "neither a toolchain nor a go line"},
-		"not one":     {GoBuild{Package: "."}, []file{mod("go 1.x")}, Toolchain{}, "is not a go.mod"},
-		"link":        {GoBuild{Package: "."}, []file{link("go.mod", "x")}, Toolchain{}, "symbolic link"},
-	} {
-		got, err := GoToolchain(t.Context(), c.build, makeTree(t, c.files...))
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-		if _, ok := errors.AsType[*InputError](err); c.err == "" && err != nil || c.err != "" && (!ok || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A go.mod that is there and cannot be read is not one that is missing: the one
-// above it says something else.
-func TestGoToolchainWithoutTheObject(t *testing.T) {
-	t.Parallel()
-	tree := makeTree(t, file{path: "go.mod", content: "module m\ngo 1.26\n"}, file{path: "a/go.mod", content: "module a\ngo 1.25\n"})
-	objects := &spy{Objects: tree.Objects}
-	lost := objects.lookup(t, tree, "a/go.mod").ID
-	objects.lost = func(id source.ID) bool { return id == lost }
-	tree.Objects = objects
-	if got, err := GoToolchain(t.Context(), GoBuild{Package: "a"}, tree); !errors.Is(err, source.ErrNotFound) {
-		t.Errorf("got %v, %v", got, err)
 	}
 }
