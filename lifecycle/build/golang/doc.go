@@ -27,11 +27,11 @@
 //
 // # What a build depends on
 //
-// The Go toolchain is the recipe's, else the toolchain line of go.mod, else that
-// of go.work, and is then the one that builds, whatever is installed: Go downloads
-// it where it has to. With none of them it is the go command's own, and a go line
-// that asks for a newer one is an error. [lifecycle.BuildResult].Toolchain says
-// which it was.
+// The Go toolchain is the one that the fingerprint names, see
+// [catalogue.GoToolchain]. If the recipe or a toolchain line pins it, it is the one
+// that builds, whatever is installed: Go downloads it where it has to. If not, it
+// is the go command's own, and a go line that asks for a newer one is an error.
+// [lifecycle.BuildResult].Toolchain says which it was.
 //
 // The go command is told everything that has a say in the program: -trimpath,
 // -buildvcs=false, -mod=readonly or vendor, an empty build ID, the recipe's

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
@@ -33,22 +32,6 @@ type module struct {
 }
 
 type localModule struct{ path, dir string }
-
-// pinned is the GOTOOLCHAIN to build with, and who says so. The module comes
-// before the workspace, since it is what the fingerprint names.
-func (m *module) pinned(recipe *catalogue.GoBuild) (setting, from string) {
-	switch {
-	case recipe.Toolchain != "":
-		return recipe.Toolchain, "build.go.toolchain"
-	case pins(m.file.Toolchain):
-		return m.file.Toolchain.Name, path.Join(m.dir, "go.mod")
-	case m.work != nil && pins(m.work.Toolchain):
-		return m.work.Toolchain.Name, path.Join(m.workDir, "go.work")
-	}
-	return local, ""
-}
-
-func pins(t *modfile.Toolchain) bool { return t != nil && t.Name != "" && t.Name != "default" }
 
 type goLine struct{ file, version string }
 
@@ -165,7 +148,7 @@ func (a *analysis) findWork() {
 				a.add("%v", err)
 				return
 			}
-			if slices.ContainsFunc(work.Use, func(u *modfile.Use) bool { return path.Join(dir, filepath.ToSlash(u.Path)) == a.dir }) {
+			if slices.ContainsFunc(work.Use, func(u *modfile.Use) bool { return !path.IsAbs(u.Path) && path.Join(dir, u.Path) == a.dir }) {
 				a.need(file, literal(file))
 				a.work, a.workDir = work, dir
 				a.checkUses(file)

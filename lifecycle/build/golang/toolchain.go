@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/version"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -60,10 +62,12 @@ func (t *toolchains) put(tc *toolchain) {
 // toolchain finds the toolchain that builds the module, downloads it if it is
 // pinned and not here, and checks that it is new enough.
 func (b *build) toolchain(ctx context.Context, m *module) (*toolchain, error) {
-	setting, from := m.pinned(b.recipe)
+	setting, from, err := b.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
 	tc := b.toolchains.get(setting)
 	if tc == nil {
-		var err error
 		if tc, err = b.askGo(ctx, setting, from); err != nil {
 			return nil, err
 		}
@@ -80,6 +84,22 @@ func (b *build) toolchain(ctx context.Context, m *module) (*toolchain, error) {
 		return nil, err
 	}
 	return tc, nil
+}
+
+// pinned is the GOTOOLCHAIN to build with, and who says so: what the fingerprint
+// names.
+func (b *build) pinned(ctx context.Context) (setting, from string, err error) {
+	t, err := catalogue.GoToolchain(ctx, *b.recipe, b.request.State.Inputs)
+	var input *catalogue.InputError
+	switch {
+	case errors.As(err, &input):
+		return "", "", &lifecycle.BuildError{Image: b.request.State.Image.Name, Reason: input.Error(), Err: err}
+	case err != nil:
+		return "", "", b.broken(err)
+	case !t.Pinned:
+		return local, "", nil
+	}
+	return t.Name, t.From, nil
 }
 
 func toolchainWords(setting, from string) string {
