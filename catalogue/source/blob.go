@@ -23,8 +23,7 @@ type largeBlob struct {
 	read    int64
 }
 
-func (b *largeBlob) Read(p []byte) (n int, err error) {
-	defer recoverCorrupt(&err)
+func (b *largeBlob) Read(p []byte) (int, error) {
 	if err := b.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -33,7 +32,7 @@ func (b *largeBlob) Read(p []byte) (n int, err error) {
 			return 0, fmt.Errorf("blob %s: %w", b.id, err)
 		}
 	}
-	n, err = b.content.Read(p)
+	n, err := b.content.Read(p)
 	b.read += int64(n)
 	b.sum.Write(p[:n])
 	if err == nil {
@@ -42,7 +41,10 @@ func (b *largeBlob) Read(p []byte) (n int, err error) {
 	if err != io.EOF {
 		return n, fmt.Errorf("blob %s: %w", b.id, corrupt(err))
 	}
-	if got := ID(hex.EncodeToString(b.sum.Sum(nil))); b.read != b.size || got != b.id {
+	if b.read != b.size {
+		return n, fmt.Errorf("blob %s: %w: it has %d bytes and says that it has %d", b.id, ErrCorrupt, b.read, b.size)
+	}
+	if got := ID(hex.EncodeToString(b.sum.Sum(nil))); got != b.id {
 		return n, fmt.Errorf("blob %s: %w: its content is that of %s", b.id, ErrCorrupt, got)
 	}
 	return n, io.EOF

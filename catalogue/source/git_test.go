@@ -115,3 +115,13 @@ func randomise(t testing.TB, r *rand.Rand, dir string) {
 		}
 	}
 }
+
+// goList returns the packages that this one links.
+func goList(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

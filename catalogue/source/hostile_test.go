@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -120,97 +118,4 @@ func TestMalformedObjectsOfARepository(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-}
-
-// TestCorruptPacks flips and cuts a pack everywhere. Whatever is then read is
-// right, or an error says so.
-func TestCorruptPacks(t *testing.T) {
-	t.Parallel()
-	dir := newRepo(t)
-	for i := range 3 {
-		write(t, dir, "d/f", strings.Repeat("line\n", 40*(i+1))+fmt.Sprint(i))
-		write(t, dir, "g", strings.Repeat(fmt.Sprintln(i), 9))
-		commit(t, dir, fmt.Sprint(i))
-	}
-	want := map[string]string{}
-	for i := range 3 {
-		want[fmt.Sprint(i)] = git(t, dir, "ls-tree", "-r", "-t", "-z", fmt.Sprintf("HEAD~%d", i))
-	}
-	ids := strings.Fields(git(t, dir, "rev-list", "HEAD"))
-	git(t, dir, "gc", "-q", "--prune=now")
-	for _, ext := range []string{"pack", "idx"} {
-		names, err := filepath.Glob(filepath.Join(dir, ".git", "objects", "pack", "*."+ext))
-		if err != nil || len(names) != 1 {
-			t.Fatal(names, err)
-		}
-		whole, err := os.ReadFile(names[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(names[0], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		damaged, tries := 0, 0
-		for at := 0; at < len(whole); at += 5 {
-			tries++
-			broken := slices.Clone(whole)
-			broken[at] ^= 0x55
-			if at%7 == 0 { // that is every seventh time
-				broken = whole[:at]
-			}
-			if err := os.WriteFile(names[0], broken, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			for i, id := range ids {
-				if err := readAll(t, dir, id, want[fmt.Sprint(i)]); err != nil {
-					damaged++
-					if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrTooLarge) {
-						t.Fatalf("%s at %d: an error of no known kind: %v", ext, at, err)
-					}
-				}
-			}
-		}
-		if damaged < tries/2 {
-			t.Errorf("of %d damages to the %s only %d were noticed: is it read?", tries, ext, damaged)
-		}
-		if err := os.WriteFile(names[0], whole, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func readAll(t *testing.T, dir, id, want string) error {
-	t.Helper()
-	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := r.Commit(t.Context(), id)
-	if err != nil {
-		return err
-	}
-	var got strings.Builder
-	err = c.Tree.Walk(t.Context(), func(path string, e Entry) error {
-		kind := "tree"
-		if e.Mode != ModeDir {
-			kind = "blob"
-			b, _, err := c.Tree.Objects.Blob(t.Context(), e.ID)
-			if err != nil {
-				return err
-			}
-			content, err := io.ReadAll(b)
-			if err != nil {
-				return err
-			}
-			if HashBlob(content) != e.ID {
-				t.Fatalf("%s was read wrongly and nothing said so", path)
-			}
-		}
-		fmt.Fprintf(&got, "%06o %s %s\t%s\x00", uint32(e.Mode), kind, e.ID, path)
-		return nil
-	})
-	if err == nil && got.String() != want {
-		t.Fatalf("%q was read wrongly and nothing said so, want %q", got.String(), want)
-	}
-	return err
 }

@@ -118,14 +118,13 @@ func (o *gitObjects) with(ctx context.Context, stores []*filesystem.Storage, kin
 func findIn(stores []*filesystem.Storage, kind plumbing.ObjectType, id ID, f func(plumbing.EncodedObject) error) error {
 	missing := plumbing.ErrObjectNotFound
 	for _, s := range stores {
-		err := func() (err error) {
-			defer recoverCorrupt(&err)
-			obj, err := s.EncodedObject(kind, plumbing.NewHash(string(id)))
-			if err != nil {
-				return err
-			}
-			return f(obj)
-		}()
+		obj, err := s.EncodedObject(kind, plumbing.NewHash(string(id)))
+		if err == nil && obj.Size() < 0 { // a loose object says what it likes
+			err = fmt.Errorf("%w: its size is %d", ErrCorrupt, obj.Size())
+		}
+		if err == nil {
+			err = f(obj)
+		}
 		switch {
 		case err == nil, errors.Is(err, ErrTooLarge):
 			return err
@@ -142,13 +141,6 @@ func corrupt(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
-}
-
-// recoverCorrupt turns what go-git makes of broken packs into an error.
-func recoverCorrupt(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: unpacking it fails: %v", ErrCorrupt, p)
-	}
 }
 
 // content reads a whole object and holds it against its ID.

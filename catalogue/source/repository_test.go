@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -259,6 +260,10 @@ func TestDirty(t *testing.T) {
 	write(t, dir, "new folder/é \"f\"\n", "")
 	git(t, dir, "rm", "-q", "deleted")
 	git(t, dir, "mv", "moved", "to")
+	// Git would like to note that this file is the same in spite of its time.
+	if err := os.Chtimes(filepath.Join(dir, "same"), time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
 	index, err := os.ReadFile(filepath.Join(dir, ".git", "index"))
 	if err != nil {
 		t.Fatal(err)
@@ -371,4 +376,23 @@ func TestConcurrentReadsBesideRepacking(t *testing.T) {
 	g.Wait()
 	close(stop)
 	packer.Wait()
+}
+
+func TestAnOpenRepositoryNoticesNewPacks(t *testing.T) {
+	t.Parallel()
+	dir := newRepo(t)
+	r := open(t, dir)
+	for i := range 3 {
+		content := fmt.Sprint(i)
+		write(t, dir, content, content)
+		want := commit(t, dir, content)
+		git(t, dir, "gc", "-q", "--prune=now")
+		c, err := r.Commit(t.Context(), "main")
+		if err != nil || string(c.ID) != want {
+			t.Fatal(c, err)
+		}
+		if got, err := c.Tree.ReadFile(t.Context(), content); err != nil || string(got) != content {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
 }
