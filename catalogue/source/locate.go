@@ -54,7 +54,7 @@ func linked(file string) (string, error) {
 	}
 	dir, ok := strings.CutPrefix(string(data), "gitdir: ")
 	if !ok {
-		return "", fmt.Errorf("%s: %w: it does not begin with gitdir:", file, ErrNoRepository)
+		return "", fmt.Errorf("%s: %w: it does not begin with \"gitdir: \"", file, ErrNoRepository)
 	}
 	gitDir := absolute(filepath.Dir(file), strings.TrimRight(dir, "\r\n"))
 	if !isGitDir(gitDir) {

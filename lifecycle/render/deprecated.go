@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Overlays still use these fields.
+
 package render
 
 import (

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
@@ -99,7 +99,7 @@ func misplaced(r receipt.Object, namespaced bool) error {
 		return fmt.Errorf("%s: has no metadata.name; what is applied needs a name of its own", r.Kind)
 	}
 	for _, s := range []string{r.Name, r.Namespace} {
-		if bad := pathvalidation.IsValidPathSegmentName(s); len(bad) > 0 {
+		if bad := content.IsPathSegmentName(s); len(bad) > 0 {
 			return fmt.Errorf("%s: %q is no name: %s", lifecycle.ObjectName(r), s, strings.Join(bad, ", "))
 		}
 	}
