@@ -80,7 +80,7 @@
 //	2,097,152 entries      files and directories looked at: for one image, by
 //	                       Check, or on either side of Classify
 //	268,435,456 bytes      of paths that Check keeps
-//	16,777,216 names       looked up to follow one image's symbolic links
+//	4,194,304 names        looked up to follow one image's symbolic links
 //	1,000 links            and submodules of an image that are reported
 //	4,096 bytes            of a directory's path, or of a symbolic link's target
 //	40 links               on the way of one, as on Linux

@@ -20,7 +20,7 @@ const (
 	maxPathBytes = 1 << 28
 	// maxLinkSteps is how many names are looked up to follow the symbolic links
 	// of one image.
-	maxLinkSteps = 1 << 24
+	maxLinkSteps = 1 << 22
 	// maxRefused is how many links and submodules are reported.
 	maxRefused = 1000
 )

@@ -7,14 +7,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/google/go-containerregistry/pkg/name"
 )
 
+// component is a part of a repository's name as the OCI distribution
+// specification has it.
+const component = `[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`
+
 var (
-	// imageName is a path component of a repository's name as the OCI
-	// distribution specification has it.
-	imageName = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+	imageName = regexp.MustCompile("^" + component + "$")
+	// reference is an image's: the registry, the repository, the tag and the
+	// digest, of which only the repository must be there
+	// (https://pkg.go.dev/github.com/distribution/reference).
+	reference = regexp.MustCompile(`^(?:(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?` +
+		component + `(?:/` + component + `)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 	// identifier is a name that a shell can set.
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// envPattern is an identifier in which * stands for any characters.
@@ -128,13 +133,10 @@ func checkToolchain(s string) error {
 }
 
 func checkBase(s string) error {
-	if s == Scratch {
+	switch parts := reference.FindStringSubmatch(s); {
+	case s == Scratch, parts != nil && parts[1] != "":
 		return nil
-	}
-	if _, err := name.NewDigest(s); err == nil {
-		return nil
-	}
-	if _, err := name.NewTag(s); err == nil {
+	case parts != nil:
 		return fmt.Errorf("is %q, and a tag may name another image tomorrow: write it by digest, as %s@sha256:…", s, s)
 	}
 	return fmt.Errorf("is %q, and must be %q or a reference by digest, such as registry.example.com/base@sha256: and 64 hexadecimal digits", s, Scratch)

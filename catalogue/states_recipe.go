@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -17,8 +16,8 @@ func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree) (toolchain 
 	switch b := i.Build; {
 	case b.Go != nil:
 		var errs []error
-		if base := b.Go.base(); base != Scratch && !strings.Contains(base, "@sha256:") {
-			errs = append(errs, fmt.Errorf("%w: name %s as %s@sha256:…", ErrUnlocked, base, base))
+		if err := checkBase(b.Go.base()); err != nil {
+			errs = append(errs, fmt.Errorf("%w: build.go.base %v", ErrUnlocked, err))
 		}
 		t, err := GoToolchain(ctx, *b.Go, inputs)
 		errs = append(errs, err)
