@@ -15,7 +15,7 @@ import (
 const MaxFile = 16 << 20
 
 // ErrTooLarge is returned by Tree.ReadFile for a file larger than MaxFile.
-var ErrTooLarge = errors.New("file is too large")
+var ErrTooLarge = errors.New("too large")
 
 // maxDepth bounds how deep a walk descends: no checkout could hold more.
 const maxDepth = 512
