@@ -21,7 +21,8 @@ type ReconcileRequest struct {
 	// Timeout is how long the target may take to become healthy. The default
 	// is 5 minutes.
 	Timeout time.Duration
-	// DryRun decides, and changes nothing: neither registry nor target.
+	// DryRun decides, renders, and has the server try every object, and changes
+	// nothing: neither registry nor target.
 	DryRun bool
 	// Force takes over fields that somebody else owns.
 	Force bool
@@ -92,8 +93,11 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 		return err
 	}
 	images, err := o.plan(ctx, w, s, res)
-	if err != nil || res.Plan.Decision == DecideUnchanged || r.DryRun {
+	if err != nil || res.Plan.Decision == DecideUnchanged {
 		return err
+	}
+	if r.DryRun {
+		return o.dryRun(ctx, r, images, res)
 	}
 	if err := o.buildAll(ctx, r, images, res); err != nil {
 		return err

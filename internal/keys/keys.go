@@ -46,6 +46,6 @@ const (
 	// LeaseTarget is the label on a lease; its value is the target's name.
 	LeaseTarget = "pharos.dev/lease-of"
 
-	// Manager is Pharos's field manager.
+	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
 )

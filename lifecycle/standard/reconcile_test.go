@@ -192,7 +192,36 @@ func TestDryRunWritesNothing(t *testing.T) {
 	if err != nil || res.Plan.Decision != lifecycle.DecideBuild || res.Receipt != "" {
 		t.Fatalf("dry run: %+v, %v", res, err)
 	}
-	onlyReads(t, requests)
+	if len(res.Changes) != 3 {
+		t.Errorf("it says %d changes, want the three objects", len(res.Changes))
+	}
+	for _, r := range requests.Requests() {
+		if r.Method != http.MethodGet && !strings.Contains(r.Query, "dryRun=All") {
+			t.Errorf("%s %s?%s, want only reads and dry runs", r.Method, r.Path, r.Query)
+		}
+	}
+}
+
+// TestTargetsDoNotTakeObjectsFromEachOther delivers one overlay to two targets
+// of a cluster.
+func TestTargetsDoNotTakeObjectsFromEachOther(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	s.reconcile(c.Config())
+	second := s.target()
+	second.Name += "-too"
+	l, err := standard.New(second, s.options(c.Config()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	if !errors.Is(err, lifecycle.ErrConflict) || !strings.Contains(err.Error(), s.target().Name) {
+		t.Errorf("the second target got %v, want a conflict that names the first", err)
+	}
+	if !s.status(c.Config()).IsLive() {
+		t.Error("the first target is not live any more")
+	}
 }
 
 // TestNoOpCalls holds the cost of doing nothing: who the cluster is, the lease,

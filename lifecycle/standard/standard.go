@@ -12,6 +12,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -96,7 +97,9 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	if err != nil {
 		return fail("lease", err)
 	}
-	deliverer, err := apply.New(apply.Config{RESTConfig: o.REST, Log: o.Log})
+	// A manager for each target: two targets that name the same object then
+	// have a conflict, and do not take it from each other in turn.
+	deliverer, err := apply.New(apply.Config{RESTConfig: o.REST, FieldManager: keys.Manager + "-" + t.Name, Log: o.Log})
 	if err != nil {
 		return fail("delivery", err)
 	}
