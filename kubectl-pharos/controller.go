@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 func newController(s *shared) *cobra.Command {
@@ -24,7 +26,7 @@ cluster.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", address)
 			if err != nil {
-				return err
+				return &lifecycle.Error{Op: "serve health", On: "at " + address, Err: err, Advice: "Choose another address with --health-address."}
 			}
 			linef(s.ErrOut, "serving health on %s", l.Addr())
 			return serveHealth(cmd.Context(), l)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -21,20 +23,41 @@ const (
 	exitUnreachable = 4 // cluster, registry or Git server
 	exitBlocked     = 5 // lease, maintenance, ownership
 	exitUnhealthy   = 6 // delivered, but not healthy
+	exitInterrupted = 130
 )
 
-// errNotSo ends a command whose answer was no. The answer is printed already.
+// errNotSo ends a command whose answer was no. If the error says nothing more,
+// the answer is printed already.
 var errNotSo = errors.New("")
 
+// notSo is an errNotSo with a text.
+func notSo(format string, args ...any) error {
+	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), errNotSo)
+}
+
 // report prints an error and returns the exit code that belongs to it.
-func report(w io.Writer, err error) int {
+func report(ctx context.Context, w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	if msg := strings.TrimSpace(err.Error()); msg != "" {
-		fmt.Fprintf(w, "error: %s\n", msg)
+	if msg := message(err); msg != "" {
+		linef(w, "error: %s", msg)
+	}
+	if ctx.Err() != nil && !errors.Is(err, errNotSo) {
+		linef(w, "interrupted")
+		return exitInterrupted
 	}
 	return exitCode(err)
+}
+
+// message is the error's text, in which several problems of a file stand on
+// lines of their own, where editors find them.
+func message(err error) string {
+	msg := strings.TrimSpace(err.Error())
+	if all, ok := errors.AsType[*catalogue.ProblemsError](err); ok && len(all.List) > 1 {
+		msg = strings.Replace(msg, " "+all.Error(), "\n"+all.Error(), 1)
+	}
+	return msg
 }
 
 func exitCode(err error) int {
@@ -53,7 +76,8 @@ func exitCode(err error) int {
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):
 		return exitUnhealthy
-	case is(lifecycle.ErrSource, source.ErrNoRepository, source.ErrUnborn, source.ErrUnknownRevision, standard.ErrNoTarget):
+	case is(lifecycle.ErrSource, source.ErrNoRepository, source.ErrUnsupported, source.ErrUnborn, source.ErrUnknownRevision,
+		source.ErrCorrupt, source.ErrMalformed, standard.ErrNoTarget):
 		return exitSource
 	case is(lifecycle.ErrUnreachable):
 		return exitUnreachable

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -26,7 +27,8 @@ func newImages(s *shared) *cobra.Command {
 
 A fingerprint stands for everything that can reach an image: the recipe, the
 toolchain, the bases and the declared inputs. It is computed from the commit
-alone; no cluster and no registry is asked.
+alone; no cluster and no registry is asked. If an image has none, the command says
+why and exits with 3.
 
 --check looks for what is declared wrongly and exits with 1 if it finds
 something: patterns that match nothing or cancel each other out, images that miss
@@ -52,9 +54,12 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	_, commit, err := o.commit(ctx, o.rev)
+	repo, commit, err := o.commit(ctx, o.rev)
 	if err != nil {
 		return err
+	}
+	if o.output.human() && o.rev == "" {
+		defer o.warnDirty(ctx, repo, "read")()
 	}
 	if o.check {
 		return o.runCheck(ctx, commit.Tree)
@@ -63,37 +68,85 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if err != nil {
 		return &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
 	}
-	states, statesErr := c.States(ctx, commit.Tree)
-	if err := o.printImages(states); err != nil {
+	images, statesErr := o.images(ctx, c, commit.Tree)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := o.printImages(images); err != nil {
 		return err
 	}
 	if statesErr != nil {
-		return errors.Join(lifecycle.ErrSource, statesErr)
+		return &lifecycle.Error{Op: "compute fingerprints", Class: lifecycle.ErrSource, Err: statesErr}
 	}
 	return nil
 }
 
 type imageFields struct {
+	name        string
 	Fingerprint catalogue.Fingerprint `json:"fingerprint,omitempty"`
-	Tree        string                `json:"tree,omitempty"`
+	Tree        source.ID             `json:"tree,omitempty"`
 	Builder     string                `json:"builder"`
 	Files       int                   `json:"files"`
 	Platforms   []string              `json:"platforms"`
+	// Unlocked are the base images that are not named by digest.
+	Unlocked []string `json:"unlocked,omitempty"`
+	// Error says why there is no fingerprint.
+	Error string `json:"error,omitempty"`
 }
 
-func (o *imagesOptions) printImages(states []catalogue.State) error {
+// images returns all images of the catalogue, in its order, with what there is
+// to know of them, and the error of States.
+func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree source.Tree) ([]imageFields, error) {
+	states, err := c.States(ctx, tree)
+	known := map[string]catalogue.State{}
+	for _, st := range states {
+		known[st.Image.Name] = st
+	}
+	failed := map[string]error{}
+	for _, f := range catalogue.FailedImages(err) {
+		failed[f.Image] = f.Err
+	}
+	images := make([]imageFields, 0, len(c.Images))
+	for _, img := range c.Images {
+		f := imageFields{name: img.Name, Builder: img.Build.Kind(), Platforms: img.Platforms}
+		if st, ok := known[img.Name]; ok {
+			f.Fingerprint, f.Tree, f.Files = st.Fingerprint, st.Inputs.ID, st.Files
+		} else {
+			f.explain(ctx, img, tree, failed[img.Name])
+		}
+		images = append(images, f)
+	}
+	return images, err
+}
+
+// explain fills in what is known of an image that has no fingerprint.
+func (f *imageFields) explain(ctx context.Context, img catalogue.Image, tree source.Tree, err error) {
+	if err != nil {
+		f.Error = err.Error()
+	}
+	if errors.Is(err, catalogue.ErrUnlocked) && img.Build.Go != nil {
+		f.Unlocked = []string{img.Build.Go.Base}
+	}
+	if pruned, files, err := catalogue.Prune(ctx, tree, img.Inputs); err == nil {
+		f.Tree, f.Files = pruned.ID, files
+	}
+}
+
+func (o *imagesOptions) printImages(images []imageFields) error {
 	if o.output.human() {
 		var rows [][]any
-		for _, st := range states {
-			rows = append(rows, []any{st.Image.Name, st.Image.Build.Kind(), st.Files, string(st.Fingerprint), string(st.Inputs.ID)})
+		for _, f := range images {
+			fingerprint := string(f.Fingerprint)
+			if fingerprint == "" {
+				fingerprint = "<none>"
+			}
+			rows = append(rows, []any{f.name, f.Builder, f.Files, fingerprint, string(f.Tree)})
 		}
 		return o.output.table(o.Out, []column{{name: "Name"}, {name: "Builder"}, {name: "Files"}, {name: "Fingerprint"}, {name: "Tree", wide: true}}, rows)
 	}
 	var items []object
-	for _, st := range states {
-		item, err := newObject("Image", st.Image.Name, imageFields{
-			Fingerprint: st.Fingerprint, Tree: string(st.Inputs.ID), Builder: st.Image.Build.Kind(), Files: st.Files, Platforms: st.Image.Platforms,
-		})
+	for _, f := range images {
+		item, err := newObject("Image", f.name, f)
 		if err != nil {
 			return err
 		}

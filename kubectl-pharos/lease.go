@@ -17,11 +17,13 @@ func newLease(s *shared) *cobra.Command {
 One lease says who may write to a target. A delivery holds it for seconds, in mode
 deliver. Whoever holds it in mode borrow or maintain keeps deliveries away until it
 is released or ends by itself.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  kubectl pharos lease show
+
+  # Keep deliveries away for half an hour
+  kubectl pharos lease acquire --for 30m --purpose "debugging the checkout"`,
 	}
 	cmd.AddCommand(newLeaseShow(s), newLeaseAcquire(s), newLeaseRelease(s))
-	return cmd
+	return group(cmd)
 }
 
 type leaseFields struct {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +43,7 @@ repository's Git folder, so that release finds it.`,
 	f := cmd.Flags()
 	f.StringVar(&o.mode, "mode", string(lease.ModeBorrow), "What for: borrow or maintain")
 	f.StringVar(&o.purpose, "purpose", "", "Why, for the people who find it held. Required")
-	f.DurationVar(&o.hold, "for", 0, "When it ends by itself, in whole seconds. The default is 20 minutes for borrow")
+	f.DurationVar(&o.hold, "for", 0, "When it ends by itself, such as 30m, in whole seconds. The default is 20 minutes for borrow")
 	f.DurationVar(&o.wait, "wait", 0, "How long to wait while somebody else holds it")
 	_ = cmd.MarkFlagRequired("purpose")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(lease.ModeBorrow), string(lease.ModeMaintain)}, cobra.ShellCompDirectiveNoFileComp))
@@ -56,7 +56,7 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 	}
 	mode := lease.Mode(o.mode)
 	if mode != lease.ModeBorrow && mode != lease.ModeMaintain {
-		return errors.New("--mode must be borrow or maintain: deliver is for deliveries")
+		return fmt.Errorf("--mode is %q, and must be borrow or maintain: deliver is for deliveries", o.mode)
 	}
 	repo, t, so, err := o.open(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 		return err
 	}
 	if err := cluster.Prepare(ctx); err != nil {
-		return err
+		return lifecycle.TargetError(err)
 	}
 	m, err := standard.NewLease(t, so)
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 	}
 	held, err := m.Acquire(ctx, lease.Request{Mode: mode, User: so.Actor, Purpose: o.purpose, For: o.hold, Wait: o.wait})
 	if err != nil {
-		return lifecycle.TargetError(err)
+		return leaseError(repo, err)
 	}
 	if err := rememberHolder(repo, t.Name, held.Holder()); err != nil {
 		linef(o.ErrOut, "warning: %v\nrelease it with: kubectl pharos lease release --holder %s", err, held.Holder())

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/atomicfile"
-	"github.com/pharos-dev/pharos/lease"
 )
 
 // holderFile is where the ID of a lease's holder is kept, private to the
@@ -33,17 +32,14 @@ func rememberHolder(repo *source.Repository, target, holder string) error {
 func recallHolder(repo *source.Repository, target string) (string, error) {
 	data, err := os.ReadFile(holderFile(repo, target))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("no lease of target %q was acquired in this repository\nGive the holder's ID with --holder: kubectl pharos lease show -o yaml", target)
+		return "", notSo("there is nothing to release: no lease of target %q was acquired in this repository\n"+
+			"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", target)
 	}
 	return strings.TrimSpace(string(data)), err
 }
 
-// forgetHolder removes what was kept, unless the reason is one after which the
-// lease may still be ours.
-func forgetHolder(repo *source.Repository, target string, reason error) error {
-	if reason != nil && !errors.Is(reason, lease.ErrLost) {
-		return nil
-	}
+// forgetHolder removes what was kept.
+func forgetHolder(repo *source.Repository, target string) error {
 	if err := os.Remove(holderFile(repo, target)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
@@ -24,10 +26,14 @@ func newLeaseRelease(s *shared) *cobra.Command {
 		Long: `Give the target's lease back.
 
 It releases the lease that was acquired in this repository, or the one of --holder;
-kubectl pharos lease show -o yaml says the holder's ID.`,
-		Example: "  kubectl pharos lease release",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+kubectl pharos lease show -o yaml says the holder's ID. It exits with 1 if that
+lease is not held any more.`,
+		Example: `  kubectl pharos lease release
+
+  # One that was acquired elsewhere
+  kubectl pharos lease release --holder "$(kubectl pharos lease show -o jsonpath={.holder})"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)
 	cmd.Flags().StringVar(&o.holder, "holder", "", "The holder's ID, if the lease was not acquired in this repository")
@@ -53,13 +59,16 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 		return err
 	}
 	held, err := m.Resume(ctx, holder)
+	if errors.Is(err, lease.ErrLost) {
+		return errors.Join(notSo("there is nothing to release: %v", err), o.forget(repo, t.Name))
+	}
 	if err != nil {
-		return errors.Join(lifecycle.TargetError(err), forgetHolder(repo, t.Name, err))
+		return lifecycle.TargetError(err)
 	}
 	if err := held.Release(ctx); err != nil {
 		return lifecycle.TargetError(err)
 	}
-	if err := forgetHolder(repo, t.Name, nil); err != nil {
+	if err := o.forget(repo, t.Name); err != nil {
 		return err
 	}
 	st, err := m.Inspect(ctx)
@@ -67,4 +76,12 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 		return lifecycle.TargetError(err)
 	}
 	return o.printLease(o.output, t.Name, st)
+}
+
+// forget removes the holder's ID that was kept, if it was not given.
+func (o *leaseReleaseOptions) forget(repo *source.Repository, target string) error {
+	if o.holder != "" {
+		return nil
+	}
+	return forgetHolder(repo, target)
 }

@@ -15,6 +15,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -24,5 +25,5 @@ func main() {
 func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
 	cmd := newRoot(streams)
 	cmd.SetArgs(args)
-	return report(streams.ErrOut, cmd.ExecuteContext(ctx))
+	return report(ctx, streams.ErrOut, cmd.ExecuteContext(ctx))
 }

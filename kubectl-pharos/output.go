@@ -41,10 +41,14 @@ func newOutput(cmd *cobra.Command) *output {
 	o := &output{flags: genericclioptions.NewPrintFlags("")}
 	o.flags.AddFlags(cmd)
 	if f := cmd.Flags().Lookup("output"); f != nil {
-		f.Usage = "Output format. One of: (" + strings.Join(append(o.flags.AllowedFormats(), "wide"), ", ") + ")."
+		f.Usage = "Output format. One of: (" + strings.Join(o.formats(), ", ") + ")."
 	}
+	_ = cmd.Flags().MarkHidden("show-managed-fields") // nothing that is printed has any
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.formats(), cobra.ShellCompDirectiveNoFileComp))
 	return o
 }
+
+func (o *output) formats() []string { return append(o.flags.AllowedFormats(), "wide") }
 
 func (o *output) format() string { return *o.flags.OutputFormat }
 
@@ -57,7 +61,13 @@ func (o *output) check() error {
 		return nil
 	}
 	_, err := o.flags.ToPrinter()
-	return err
+	switch {
+	case genericclioptions.IsNoCompatiblePrinterError(err):
+		return fmt.Errorf("there is no output format %q: -o is one of %s", o.format(), strings.Join(o.formats(), ", "))
+	case err != nil:
+		return fmt.Errorf("-o %s: %w", o.format(), err)
+	}
+	return nil
 }
 
 // print writes one object in the format of -o.

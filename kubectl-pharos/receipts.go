@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -17,11 +17,19 @@ func newReceipts(s *shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipts",
 		Short: "Read the records of what was delivered",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `Read the records of what was delivered.
+
+A receipt is the record of one delivery as it was asked for: commit, images by
+digest, and a hash of every object. What was seen of it are its outcomes. Two
+receipts have a name: applied, which the target was told last, and live, which it
+was last healthy at.`,
+		Example: `  kubectl pharos receipts list
+
+  # What is live
+  kubectl pharos receipts show live`,
 	}
 	cmd.AddCommand(newReceiptsList(s), newReceiptsShow(s))
-	return cmd
+	return group(cmd)
 }
 
 type receiptsOptions struct {
@@ -57,22 +65,26 @@ RECEIPT is a receipt's ID, its first digits, or one of the words applied and liv
 
   # The whole record
   kubectl pharos receipts show 3f2a9c -o yaml`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.show(cmd.Context(), args[0]) },
+		Args:              oneReceipt,
+		ValidArgsFunction: s.completeReceipts,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.show(cmd.Context(), args[0]) },
 	}
 	o.output = newOutput(cmd)
 	return cmd
+}
+
+func oneReceipt(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("name one receipt: its ID, its first digits, applied or live")
+	}
+	return nil
 }
 
 func (o *receiptsOptions) store(ctx context.Context) (receipt.Store, error) {
 	if err := o.output.check(); err != nil {
 		return nil, err
 	}
-	_, t, so, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return standard.NewReceipts(t, so)
+	return o.receipts(ctx)
 }
 
 type summaryFields struct {
@@ -111,6 +123,10 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 		items = append(items, item)
 		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.Outcome, strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), string(s.ID)})
 	}
+	if len(rows) == 0 && o.output.human() {
+		linef(o.ErrOut, "nothing was delivered yet: kubectl pharos reconcile")
+		return nil
+	}
 	if !o.output.human() {
 		return o.output.printList(o.Out, "ReceiptList", items)
 	}
@@ -138,6 +154,9 @@ func (o *receiptsOptions) show(ctx context.Context, name string) error {
 		return err
 	}
 	rec, err := store.Get(ctx, id)
+	if errors.Is(err, receipt.ErrNotFound) {
+		return fmt.Errorf("there is no receipt %s: see kubectl pharos receipts list", id)
+	}
 	if err != nil {
 		return lifecycle.TargetError(err)
 	}
@@ -171,7 +190,7 @@ func findReceipt(ctx context.Context, store receipt.Store, name string) (receipt
 	named := map[string]receipt.ID{"applied": pointers.Applied, "live": pointers.Live}
 	if id, ok := named[name]; ok {
 		if id == "" {
-			return "", fmt.Errorf("no receipt is %s yet", name)
+			return "", notSo("no receipt is %s yet: kubectl pharos reconcile", name)
 		}
 		return id, nil
 	}
@@ -191,7 +210,11 @@ func findReceipt(ctx context.Context, store receipt.Store, name string) (receipt
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%d receipts begin with %q: give more digits", len(found), name)
+	var ids []string
+	for _, id := range found {
+		ids = append(ids, id.Hex())
+	}
+	return "", fmt.Errorf("%d receipts begin with %q, give more digits:\n  %s", len(found), name, strings.Join(ids, "\n  "))
 }
 
 func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcomes []receipt.Outcome) {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/receipt"
@@ -72,51 +70,47 @@ func (o *reconcileOptions) run(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
+	var fields reconcileFields
+	res, err := o.reconcile(ctx, &fields)
+	return errors.Join(err, o.print(fields, res, err))
+}
+
+// reconcile fills in what is known before the delivery begins.
+func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (lifecycle.ReconcileResult, error) {
+	none := lifecycle.ReconcileResult{}
 	repo, commit, err := o.commit(ctx, o.rev)
 	if err != nil {
-		return err
+		return none, err
+	}
+	f.Commit, f.subject = string(commit.ID), commit.Subject
+	if o.rev == "" {
+		o.warnDirty(ctx, repo, "delivered")()
 	}
 	t, err := o.targetAt(ctx, commit)
 	if err != nil {
-		return err
+		return none, err
 	}
+	f.Target = t.Name
 	so, err := o.options(t)
 	if err != nil {
-		return err
+		return none, err
 	}
 	l, err := standard.New(t, so)
 	if err != nil {
-		return err
+		return none, err
 	}
-	o.warnDirty(ctx, repo)
 	p := &progress{w: o.ErrOut, verbose: o.verbose}
-	res, err := l.Reconcile(ctx, lifecycle.ReconcileRequest{
+	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
 		Commit: commit, Wait: o.wait, Timeout: o.timeout, DryRun: o.dryRun, Force: o.force, Events: p.event, Output: p.output,
 	})
-	if printErr := o.print(commit, t, res, err); printErr != nil {
-		return errors.Join(err, printErr)
-	}
-	return err
-}
-
-// warnDirty says that edits which are not committed stay at home.
-func (o *reconcileOptions) warnDirty(ctx context.Context, repo *source.Repository) {
-	paths, err := repo.Dirty(ctx)
-	if err != nil || len(paths) == 0 {
-		return // it is only a courtesy
-	}
-	more := ""
-	if len(paths) > 3 {
-		paths, more = paths[:3], fmt.Sprintf(" and %d more", len(paths)-3)
-	}
-	linef(o.ErrOut, "warning: only the commit is delivered, not what the working tree changed: %s%s", strings.Join(paths, ", "), more)
 }
 
 type reconcileFields struct {
-	Target   string              `json:"target"`
-	Commit   string              `json:"commit"`
+	subject  string
+	Target   string              `json:"target,omitempty"`
+	Commit   string              `json:"commit,omitempty"`
 	DryRun   bool                `json:"dryRun,omitempty"`
-	Plan     lifecycle.Plan      `json:"plan"`
+	Plan     *lifecycle.Plan     `json:"plan,omitempty"`
 	Receipt  receipt.ID          `json:"receipt,omitempty"`
 	Changes  []lifecycle.Change  `json:"changes,omitempty"`
 	Orphans  []receipt.Object    `json:"orphans,omitempty"`
@@ -125,40 +119,42 @@ type reconcileFields struct {
 	Error    string              `json:"error,omitempty"`
 }
 
-func (o *reconcileOptions) print(commit source.Commit, t standard.Target, res lifecycle.ReconcileResult, err error) error {
+// print writes what became of it. A program gets an answer after a failure too.
+func (o *reconcileOptions) print(f reconcileFields, res lifecycle.ReconcileResult, err error) error {
 	if o.output.human() {
-		o.printHuman(commit, t, res, err)
+		o.printHuman(f, res, err)
 		return nil
 	}
-	fields := reconcileFields{
-		Target: t.Name, Commit: string(commit.ID), DryRun: o.dryRun, Plan: res.Plan, Receipt: res.Receipt, Changes: res.Changes,
-		Orphans: res.Orphans, Findings: res.Findings, Seconds: res.Took.Seconds(),
+	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun, res.Receipt, res.Changes, res.Orphans, res.Findings
+	f.Seconds = res.Took.Seconds()
+	if res.Plan.Decision != "" {
+		f.Plan = &res.Plan
 	}
 	if err != nil {
-		fields.Error = err.Error()
+		f.Error = message(err)
 	}
-	obj, err := newObject("Reconciliation", res.Operation, fields)
+	obj, err := newObject("Reconciliation", res.Operation, f)
 	if err != nil {
 		return err
 	}
 	return o.output.print(o.Out, obj)
 }
 
-func (o *reconcileOptions) printHuman(commit source.Commit, t standard.Target, res lifecycle.ReconcileResult, err error) {
-	for _, f := range res.Findings {
-		linef(o.ErrOut, "warning: %s: %s", f.Subject, f.Message)
+func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.ReconcileResult, err error) {
+	for _, finding := range res.Findings {
+		linef(o.ErrOut, "warning: %s: %s", finding.Subject, finding.Message)
 	}
 	for _, orphan := range res.Orphans {
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
 	}
-	what := fmt.Sprintf("%s %q", shortID(string(commit.ID)), commit.Subject)
+	what := fmt.Sprintf("%s %q", shortID(f.Commit), f.subject)
 	switch {
 	case err != nil || res.Plan.Decision == "":
 	case res.Plan.Decision == lifecycle.DecideUnchanged:
-		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", t.Name, what, res.Receipt.Short(), seconds(res.Took))
+		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
 	case o.dryRun:
-		linef(o.Out, "%s: would %s %s", t.Name, res.Plan.Decision, what)
+		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
 	default:
-		linef(o.Out, "%s: live at %s (receipt %s) in %s", t.Name, what, res.Receipt.Short(), seconds(res.Took))
+		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
 	}
 }

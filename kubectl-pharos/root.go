@@ -32,7 +32,9 @@ it goes, stands in pharos.yaml at the root of the repository.
 
 Exit codes: 0 done; 1 not as it should be; 2 usage or unexpected; 3 repository,
 pharos.yaml or build; 4 cluster or registry unreachable or forbidden; 5 blocked
-by a lease; 6 delivered but not healthy.`,
+by a lease; 6 delivered but not healthy; 130 interrupted.
+
+kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev.`,
 		Example: `  # What would be built from the last commit
   kubectl pharos images
 
@@ -45,8 +47,7 @@ by a lease; 6 delivered but not healthy.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // kubectl does it: see newCompletion
 	}
 	cmd.SetIn(streams.In)
 	cmd.SetOut(streams.Out)
@@ -54,10 +55,13 @@ by a lease; 6 delivered but not healthy.`,
 
 	flags := cmd.PersistentFlags()
 	config.AddFlags(flags)
+	addKlog(flags)
 	flags.StringVar(&s.repo, "repo", ".", "The repository: the one around this folder")
 	flags.StringVar(&s.target, "target", "", "The target in pharos.yaml; needed if there are several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newImages(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s))
+	cmd.AddCommand(newImages(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s), newCompletion(s))
+	group(cmd)
+	explainUsage(cmd)
 	return cmd
 }

@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/user"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // commit opens the repository and resolves a revision, HEAD if it is empty.
@@ -31,7 +34,11 @@ func (s *shared) targetAt(ctx context.Context, commit source.Commit) (standard.T
 	if err != nil {
 		return standard.Target{}, err
 	}
-	return standard.SelectTarget(targets, s.target)
+	t, err := standard.SelectTarget(targets, s.target)
+	if err != nil && s.target == "" && len(targets) > 1 {
+		err = fmt.Errorf("%w\nChoose it with --target", err)
+	}
+	return t, err
 }
 
 // open returns the target of HEAD and how it is reached.
@@ -53,7 +60,16 @@ func (s *shared) options(t standard.Target) (standard.Options, error) {
 	if err != nil {
 		return standard.Options{}, err
 	}
-	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Env: os.Environ()}, nil
+	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Transport: http.DefaultTransport, Env: os.Environ()}, nil
+}
+
+// receipts returns the store of the target of HEAD.
+func (s *shared) receipts(ctx context.Context) (receipt.Store, error) {
+	_, t, so, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return standard.NewReceipts(t, so)
 }
 
 // restConfig connects to the context of the flag, else the target's, else the
@@ -63,6 +79,9 @@ func (s *shared) restConfig(t standard.Target) (*rest.Config, error) {
 		*s.config.Context = t.Context
 	}
 	cfg, err := s.config.ToRESTConfig()
+	if err == nil && s.unconfigured(cfg) {
+		err = errors.New("there is none")
+	}
 	if err != nil {
 		return nil, &lifecycle.Error{Op: "read the kubeconfig", Class: lifecycle.ErrUnreachable, Err: err,
 			Advice: fmt.Sprintf("Target %q needs a cluster: name one with --context or --kubeconfig.", t.Name)}
@@ -70,6 +89,13 @@ func (s *shared) restConfig(t standard.Target) (*rest.Config, error) {
 	cfg.QPS = -1
 	cfg.UserAgent = "kubectl-pharos/" + version().Version
 	return cfg, nil
+}
+
+// unconfigured says that nothing names a cluster. The client libraries would try
+// a port of this machine then.
+func (s *shared) unconfigured(cfg *rest.Config) bool {
+	raw, err := s.config.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(raw.Clusters) == 0 && *s.config.APIServer == "" && strings.HasSuffix(cfg.Host, "localhost:8080")
 }
 
 // actor is user@host, as good as this machine knows it.
@@ -82,20 +108,4 @@ func actor() string {
 		host = h
 	}
 	return name + "@" + host
-}
-
-func (s *shared) completeTargets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, commit, err := s.commit(cmd.Context(), "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	targets, err := standard.ReadTargets(cmd.Context(), commit.Tree)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, t := range targets {
-		names = append(names, t.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -30,6 +30,9 @@ func newVersion(s *shared) *cobra.Command {
 		Example: "  kubectl pharos version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
 			v := version()
 			if out.human() {
 				linef(s.Out, "kubectl-pharos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pharos-dev/pharos/examples/quickstart/shop"
+	"github.com/pharos-dev/pharos/internal/devenv"
+)
+
+// noop compares a reconcile that has nothing to do with the cheapest question
+// that a user asks the same cluster.
+func noop(ctx context.Context, b *bench) ([]comparison, error) {
+	kubectl, err := devenv.Kubectl(ctx, b.progress)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := devenv.Start(ctx, devenv.Options{Output: b.progress})
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, cluster.Stop)
+	plugin := filepath.Join(b.dir, "kubectl-pharos")
+	fmt.Fprintln(b.progress, "building kubectl-pharos")
+	if _, err := (command{path: "go", args: []string{"build", "-o", plugin, "./kubectl-pharos"}, dir: b.root}).output(ctx); err != nil {
+		return nil, err
+	}
+	dir, err := b.folder("shop")
+	if err != nil {
+		return nil, err
+	}
+	repository := b.registry() + "/shop"
+	repo, err := shop.Create(ctx, dir, shop.Options{Namespace: "shop", Receipts: "pharos", Push: repository, Pull: repository, Insecure: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := repo.Commit(ctx, "Open the shop"); err != nil {
+		return nil, err
+	}
+
+	env := []string{"KUBECONFIG=" + cluster.Kubeconfig()}
+	reconcile := command{path: plugin, args: []string{"reconcile", "--repo", dir}, env: env}
+	get := command{path: kubectl, args: []string{"get", "deployments", "--namespace", "shop", "--cache-dir", filepath.Join(b.dir, "kubectl-cache")}, env: env}
+	fmt.Fprintln(b.progress, "delivering the shop of the quickstart")
+	if err := reconcile.run(ctx); err != nil {
+		return nil, err
+	}
+	again := reconcile
+	again.args = append(again.args, "--output", "jsonpath={.plan.decision}")
+	if decision, err := again.output(ctx); err != nil || decision != "unchanged" {
+		return nil, fmt.Errorf("the second reconcile was to do nothing, and its plan is %q: %w", decision, err)
+	}
+	return []comparison{{
+		name: "no-op reconcile",
+		ours: side{name: "kubectl-pharos reconcile", run: reconcile.run},
+		peer: side{name: "kubectl get deployments", run: get.run},
+		note: func(ctx context.Context) (string, error) {
+			ours, err := apiCalls(ctx, cluster, reconcile, "kubectl-pharos/")
+			if err != nil {
+				return "", err
+			}
+			theirs, err := apiCalls(ctx, cluster, get, "kubectl/")
+			return fmt.Sprintf("API calls: %s and %s", ours, theirs), err
+		},
+	}}, nil
+}
+
+// apiCalls counts by the API server's audit log what a command asks.
+func apiCalls(ctx context.Context, cluster *devenv.Cluster, c command, userAgent string) (string, error) {
+	audit, err := cluster.AuditFromNow(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := c.run(ctx); err != nil {
+		return "", err
+	}
+	events, err := audit.Events(ctx)
+	if err != nil {
+		return "", err
+	}
+	reads, writes := 0, 0
+	for _, e := range events {
+		switch {
+		case !strings.HasPrefix(e.UserAgent, userAgent):
+		case e.Verb == "get" || e.Verb == "list" || e.Verb == "watch":
+			reads++
+		default:
+			writes++
+		}
+	}
+	return fmt.Sprintf("%d reads, %d writes", reads, writes), nil
+}

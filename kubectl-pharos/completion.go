@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// completionScript is what kubectl runs for the completion of kubectl pharos.
+const completionScript = "#!/bin/sh\nexec kubectl pharos __complete \"$@\"\n"
+
+func newCompletion(s *shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion",
+		Short: "Print the script through which kubectl completes this plugin",
+		Long: `Print the script through which kubectl completes this plugin.
+
+kubectl looks for an executable named kubectl_complete-pharos in the PATH, and
+needs its own completion to be set up: kubectl completion --help.`,
+		Example: `  # Complete kubectl pharos in every shell in which kubectl completes itself
+  kubectl pharos completion >~/.local/bin/kubectl_complete-pharos
+  chmod 755 ~/.local/bin/kubectl_complete-pharos`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := s.Out.Write([]byte(completionScript))
+			return err
+		},
+	}
+}
+
+func (s *shared) completeTargets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, commit, err := s.commit(cmd.Context(), "")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	targets, err := standard.ReadTargets(cmd.Context(), commit.Tree)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeReceipts offers the words, and the receipts with their commits.
+func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found := []string{"applied\twhat the target was told last", "live\twhat it was last healthy at"}
+	store, err := s.receipts(cmd.Context())
+	if err != nil {
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	summaries, err := store.List(cmd.Context())
+	if err != nil {
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, r := range summaries {
+		found = append(found, completedID(r.ID, begun)+"\tcommit "+shortID(r.Commit))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completedID is the ID in the form that was begun.
+func completedID(id receipt.ID, begun string) string {
+	switch {
+	case strings.HasPrefix(begun, "sha256:"):
+		return string(id)
+	case len(begun) > len(id.Short()):
+		return id.Hex()
+	}
+	return id.Short()
+}

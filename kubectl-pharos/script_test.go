@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){program: main})
+}
+
+// update has the scripts take what the program says for what it should say.
+var update = os.Getenv("PHAROS_UPDATE_SCRIPTS") != ""
+
+const program = "kubectl-pharos"
+
+// TestOffline runs the scripts that need no cluster.
+func TestOffline(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{Dir: "testdata/offline", Setup: setup, Cmds: commands, RequireUniqueNames: true, RequireExplicitExec: true, UpdateScripts: update})
+}
+
+// TestCluster runs the scripts that have a namespace NS on a cluster, and a
+// registry REGISTRY, to themselves.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{Dir: "testdata/cluster", Setup: setupCluster, Cmds: commands, RequireUniqueNames: true, RequireExplicitExec: true, UpdateScripts: update})
+}
+
+// setup gives a script the Go caches and a Git identity, and nothing else of
+// this machine's user.
+func setup(e *testscript.Env) error {
+	goEnv, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	vars := map[string]string{}
+	if err := json.Unmarshal(goEnv, &vars); err != nil {
+		return err
+	}
+	home := e.T().(testing.TB).TempDir()
+	maps.Copy(vars, map[string]string{
+		"HOME": home, "KUBECONFIG": filepath.Join(home, "kubeconfig"),
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "Shop", "GIT_AUTHOR_EMAIL": "shop@example.com", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
+		"GIT_COMMITTER_NAME": "Shop", "GIT_COMMITTER_EMAIL": "shop@example.com", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+		"NS": "shop", "REGISTRY": "127.0.0.1:1", // nothing listens on the first port
+	})
+	for name, value := range vars {
+		e.Setenv(name, value)
+	}
+	return nil
+}
+
+func setupCluster(e *testscript.Env) error {
+	t := e.T().(testing.TB)
+	if err := setup(e); err != nil {
+		return err
+	}
+	c := devtest.Cluster(t)
+	e.Setenv("NS", devtest.Namespace(t, c))
+	e.Setenv("REGISTRY", devtest.Registry(t))
+	e.Setenv("KUBECONFIG", devtest.Kubeconfig(t, c.Config()))
+	return nil
+}
+
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"pharos":  pharos,
+	"object":  isObject,
+	"commit":  commit,
+	"expand":  expand,
+	"show":    show,
+	"release": release,
+}
+
+// pharos CODE ARGS… runs the plugin, which must exit with the code. Whatever it
+// says, it says without logs of the client libraries, and not twice.
+func pharos(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: pharos CODE ARGS…")
+	}
+	code := 0
+	err := ts.Exec(program, args[1:]...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || code != want {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stderr")), "\n")
+	for i, line := range lines {
+		if slices.Contains(lines[:i], line) && strings.TrimSpace(line) != "" {
+			ts.Fatalf("stderr says twice: %s", line)
+		}
+		if len(line) > 1 && strings.Contains("IWEF", line[:1]) && line[1] >= '0' && line[1] <= '9' {
+			ts.Fatalf("stderr has a log line: %s", line)
+		}
+	}
+	if said := strings.Contains("\n"+ts.ReadFile("stderr"), "\nerror: "); code != exitNotSo && said != (code != 0) {
+		ts.Fatalf("exit code %d, and stderr is\n%s", code, ts.ReadFile("stderr"))
+	}
+}
+
+// object KIND wants one JSON object of that kind on stdout, and nothing else.
+func isObject(ts *testscript.TestScript, _ bool, args []string) {
+	var o struct{ APIVersion, Kind string }
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &o); err != nil {
+		ts.Fatalf("stdout: %v", err)
+	}
+	if o.APIVersion != apiVersion || o.Kind != args[0] {
+		ts.Fatalf("apiVersion is %q and kind %q, want %q and %q", o.APIVersion, o.Kind, apiVersion, args[0])
+	}
+}
+
+// commit MESSAGE commits all of the current folder.
+func commit(ts *testscript.TestScript, _ bool, args []string) {
+	for _, git := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", args[0]}} {
+		ts.Check(ts.Exec("git", git...))
+	}
+}
+
+// expand FILE… replaces $NAME in files with the script's variables.
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		name = ts.MkAbs(name)
+		data := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(name, []byte(data), 0o644))
+	}
+}
+
+// show FILE N shows the receipt whose ID the file holds by its first N digits.
+func show(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	pharos(ts, false, []string{"0", "receipts", "show", strings.TrimPrefix(ts.ReadFile(args[0]), "sha256:")[:n]})
+}
+
+// release FILE releases the lease of the holder whose ID the file holds.
+func release(ts *testscript.TestScript, _ bool, args []string) {
+	pharos(ts, false, []string{"0", "lease", "release", "--holder", ts.ReadFile(args[0])})
+}

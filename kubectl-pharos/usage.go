@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// explainUsage has mistakes in flags and arguments say where the help is.
+func explainUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(usageError)
+	for _, sub := range cmd.Commands() {
+		explainUsage(sub)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil {
+			return nil
+		}
+		if guesses := guess(cmd, args); len(guesses) > 0 {
+			err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(guesses, " or "))
+		}
+		return usageError(cmd, err)
+	}
+}
+
+// guess returns the subcommands that are spelt nearly like the one given.
+func guess(cmd *cobra.Command, args []string) []string {
+	if len(args) == 0 || !cmd.HasSubCommands() {
+		return nil
+	}
+	if cmd.SuggestionsMinimumDistance == 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	return cmd.SuggestionsFor(args[0])
+}
+
+func usageError(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\nSee %s --help", err, cmd.CommandPath())
+}
+
+// group makes a command that only has subcommands: alone it shows its help.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
