@@ -45,6 +45,7 @@ func TestPushGoesOnAfterFaults(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, after=%t", what, how, after), func(t *testing.T) {
 					t.Parallel()
 					proxy, r, fp := proxied(t), newRegistry(t, nil), fingerprint("api")
+					rule := rule // each test has its own
 					rule.Times, rule.Do, rule.AfterUpstream = 2, action, after
 					fault := proxy.Add(rule)
 					repo := proxy.Host() + "/dev/api"
