@@ -72,7 +72,7 @@ func exitCode(err error) int {
 	switch {
 	case is(errNotSo):
 		return exitNotSo
-	case is(lifecycle.ErrBlocked, lease.ErrHeld, lease.ErrLost):
+	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost):
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):
 		return exitUnhealthy

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
@@ -69,6 +70,7 @@ func setupCluster(e *testscript.Env) error {
 	if err := setup(e); err != nil {
 		return err
 	}
+	e.Values[testingTB{}] = t
 	c := devtest.Cluster(t)
 	e.Setenv("NS", devtest.Namespace(t, c))
 	e.Setenv("REGISTRY", devtest.Registry(t))
@@ -77,12 +79,20 @@ func setupCluster(e *testscript.Env) error {
 }
 
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"pharos":  pharos,
-	"object":  isObject,
-	"commit":  commit,
-	"expand":  expand,
-	"show":    show,
-	"release": release,
+	"pharos":     pharos,
+	"object":     isObject,
+	"commit":     commit,
+	"expand":     expand,
+	"show":       show,
+	"release":    release,
+	"restricted": restricted(devtest.Rights{}),
+	"reader": restricted(devtest.Rights{
+		Namespaced: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list"}},
+			{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}},
+		},
+		ClusterWide: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}},
+	}),
 }
 
 // pharos CODE ARGS… runs the plugin, which must exit with the code. Whatever it
@@ -153,3 +163,15 @@ func show(ts *testscript.TestScript, _ bool, args []string) {
 func release(ts *testscript.TestScript, _ bool, args []string) {
 	pharos(ts, false, []string{"0", "lease", "release", "--holder", ts.ReadFile(args[0])})
 }
+
+// restricted has the plugin run as somebody with few rights.
+func restricted(rights devtest.Rights) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, _ bool, _ []string) {
+		t := ts.Value(testingTB{}).(testing.TB)
+		config, _ := devtest.User(t, devtest.Cluster(t), ts.Getenv("NS"), rights)
+		ts.Setenv("KUBECONFIG", devtest.Kubeconfig(t, config))
+	}
+}
+
+// testingTB is the key of a script's testing.TB.
+type testingTB struct{}

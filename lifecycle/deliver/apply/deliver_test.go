@@ -195,6 +195,29 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
+// The server quotes what it cannot read; the values of a Secret must not go into
+// errors, which are logged and recorded.
+func TestRefusedSecretsAreNotQuoted(t *testing.T) {
+	t.Parallel()
+	for name, secret := range map[string]string{
+		"a list for a string": "stringData: {p: [hunter2-topsecret]}",
+		"no base64":           "data: {p: hunter2-topsecret}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			_, err := b.Deliver(t.Context(), b.request(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n"+secret))
+			if !errors.Is(err, lifecycle.ErrSource) || errors.Is(err, lifecycle.ErrUnreachable) {
+				t.Errorf("wrong class: %v", err)
+			}
+			if strings.Contains(err.Error(), "topsecret") {
+				t.Errorf("a value is quoted: %v", err)
+			}
+			mustContain(t, err.Error(), "Secret "+b.namespace+"/login")
+		})
+	}
+}
+
 func TestRefusalsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

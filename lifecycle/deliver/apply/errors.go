@@ -58,6 +58,9 @@ func (d *Deliverer) explainApply(ctx context.Context, o receipt.Object, err erro
 		}, false
 	}
 	s, ok := answered(err)
+	if ok && o.Group == "" && o.Kind == "Secret" {
+		err = &withheld{code: s.Code, err: err}
+	}
 	if ctx.Err() != nil || !ok || s.Code == http.StatusUnauthorized {
 		return d.client.explain(ctx, "apply", on, err), true
 	}
@@ -87,6 +90,20 @@ func (d *Deliverer) explainApply(ctx context.Context, o receipt.Object, err erro
 	}
 	return e, false
 }
+
+// withheld is the server's refusal of a Secret without its text, which quotes
+// values of what it refuses.
+type withheld struct {
+	code int32
+	err  error
+}
+
+func (e *withheld) Error() string {
+	return fmt.Sprintf("the server refuses it with %d %s; its message is withheld, since it may quote a value of the Secret", e.code, http.StatusText(int(e.code)))
+}
+
+// Unwrap returns the server's answer: for its code, not for its text.
+func (e *withheld) Unwrap() error { return e.err }
 
 // conflicts reads the fields of somebody else from the server's refusal.
 func conflicts(object string, s metav1.Status) []lifecycle.Conflict {

@@ -53,8 +53,10 @@ func answered(err error) (metav1.Status, bool) {
 	return metav1.Status{}, false
 }
 
+// schemaMismatch says that the object does not fit its kind, which some servers
+// answer with 500.
 func schemaMismatch(s metav1.Status) bool {
-	return strings.Contains(s.Message, "failed to create typed patch object")
+	return strings.Contains(s.Message, "failed to create typed patch object") || strings.Contains(s.Message, "illegal base64 data")
 }
 
 func managerConflict(s metav1.Status) bool {
