@@ -182,6 +182,8 @@ func (m *Manager) fail(op string, err error) error {
 	case kubeclient.NamespaceMissing(err):
 		e.Err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
 		e.Advice = fmt.Sprintf("Create it: kubectl create namespace %s", m.client.namespace)
+	case apierrors.IsUnauthorized(err):
+		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
 		e.Advice = "The rules that are needed are in the documentation of package lease: get, create and update leases of coordination.k8s.io in " + m.client.namespace + "."
 	}

@@ -42,6 +42,8 @@ func (s *Store) fail(op, name string, err error) error {
 	case kubeclient.NamespaceMissing(err):
 		e.Err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
 		e.Advice = fmt.Sprintf("Create it: kubectl create namespace %s", s.namespace)
+	case apierrors.IsUnauthorized(err):
+		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
 		e.Advice = "The rules that are needed are in the documentation of package receipt/kube: get, list, create and patch configmaps in " + s.namespace + "."
 	case apierrors.IsNotFound(err):
