@@ -51,13 +51,26 @@ func report(ctx context.Context, w io.Writer, err error) int {
 }
 
 // message is the error's text, in which several problems of a file stand on
-// lines of their own, where editors find them.
+// lines of their own, where editors find them, with what to do.
 func message(err error) string {
 	msg := strings.TrimSpace(err.Error())
+	if advice := advice(err); advice != "" {
+		msg += "\n" + advice
+	}
 	if all, ok := errors.AsType[*catalogue.ProblemsError](err); ok && len(all.List) > 1 {
 		msg = strings.Replace(msg, " "+all.Error(), "\n"+all.Error(), 1)
 	}
 	return msg
+}
+
+// advice says what to do about a cluster that does not answer, where the error
+// itself does not: stores and leases do not know where their connection comes
+// from.
+func advice(err error) string {
+	if _, ok := errors.AsType[*lifecycle.Error](err); ok || !errors.Is(err, lifecycle.ErrUnreachable) || strings.Contains(err.Error(), "\n") {
+		return ""
+	}
+	return "Check that the cluster is up and that the kubeconfig's context is the right one."
 }
 
 func exitCode(err error) int {

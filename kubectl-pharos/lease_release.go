@@ -78,9 +78,9 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	return o.printLease(o.output, t.Name, st)
 }
 
-// forget removes the holder's ID that was kept, if it was not given.
+// forget removes the holder's ID that was kept, unless another one was given.
 func (o *leaseReleaseOptions) forget(repo *source.Repository, target string) error {
-	if o.holder != "" {
+	if kept, err := recallHolder(repo, target); o.holder != "" && (err != nil || kept != o.holder) {
 		return nil
 	}
 	return forgetHolder(repo, target)
