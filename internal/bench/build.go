@@ -113,9 +113,13 @@ func (g *goBuild) emptyOurs(context.Context) (err error) {
 	return err
 }
 
-func (g *goBuild) emptyKo(context.Context) (err error) {
-	g.koCache, err = g.emptied(g.koCache, "ko-cache")
-	return err
+// emptyKo leaves "go tool buildid" in the new cache, which ko calls: Go builds
+// it once per release, and that takes half as long again as the image.
+func (g *goBuild) emptyKo(ctx context.Context) (err error) {
+	if g.koCache, err = g.emptied(g.koCache, "ko-cache"); err != nil {
+		return err
+	}
+	return command{path: "go", args: []string{"tool", "buildid", g.self}, env: []string{"GOCACHE=" + filepath.Join(g.koCache, "go")}}.run(ctx)
 }
 
 // emptied removes a cache, since each is large, and returns a new one.
