@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"k8s.io/client-go/rest"
@@ -60,7 +61,15 @@ func (s *shared) options(t standard.Target) (standard.Options, error) {
 	if err != nil {
 		return standard.Options{}, err
 	}
-	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Transport: http.DefaultTransport, Env: os.Environ()}, nil
+	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Transport: proxied(), Env: os.Environ()}, nil
+}
+
+// proxied goes through the environment's proxies, and gives up on a server that
+// takes a request and never answers.
+func proxied() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = 2 * time.Minute
+	return t
 }
 
 // receipts returns the store of the target of HEAD.

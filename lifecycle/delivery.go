@@ -201,7 +201,7 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 	wait, cancel := context.WithTimeoutCause(ctx, d.request.Timeout, fmt.Errorf("the target did not become healthy within %s", d.request.Timeout))
 	defer cancel()
 	seen, err := d.Deliverer.Wait(wait, ObserveRequest{
-		Target: d.Target, Objects: d.record.Objects, Earlier: earlier,
+		Target: d.Target, Objects: d.record.Objects, Earlier: earlier, Seen: done.Seen,
 		Progress: func(o Observation) {
 			if !o.Healthy() {
 				d.emit(Event{Type: EventWaiting, Receipt: d.id, Unready: o.Unready})
@@ -211,6 +211,11 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 	d.result.Orphans = seen.Orphans
 	if err != nil {
 		return seen, err
+	}
+	if len(seen.Drifted) > 0 {
+		// Healthy, but not at this receipt: what stands there now must not
+		// become what later looks are compared with.
+		return seen, &UnhealthyError{Unready: seen.Drifted, Err: errors.New("somebody else changed it during the delivery")}
 	}
 	d.emit(Event{Type: EventHealthy, Receipt: d.id})
 	return seen, nil

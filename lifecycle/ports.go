@@ -189,6 +189,9 @@ type Change struct {
 // DeliverResult is a delivery that was accepted.
 type DeliverResult struct {
 	Changes []Change
+	// Seen are the objects as the target answered that it holds them now: what
+	// Wait has to find in the end. Empty for a dry run.
+	Seen []receipt.Seen
 }
 
 // ObserveRequest is what to look at.
@@ -198,8 +201,9 @@ type ObserveRequest struct {
 	// Earlier are objects of earlier receipts: their resources are searched for
 	// orphans too.
 	Earlier []receipt.Object
-	// Seen is what the target held when the receipt was last live; objects
-	// that differ from it are drifted. Nil skips the comparison.
+	// Seen is what the target held when the receipt was last live, or right
+	// after it was applied; objects that differ from it are drifted. Nil skips
+	// the comparison.
 	Seen []receipt.Seen
 	// Progress is called by Wait whenever what it waits for changes; may be nil.
 	Progress func(Observation)

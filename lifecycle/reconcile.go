@@ -113,7 +113,14 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 		d := delivery{operation: o, request: r, want: w, situation: s, images: images, held: held, result: res}
 		return d.run(ctx)
 	})
-	return errors.Join(err, o.release(ctx, held))
+	if relErr := o.release(ctx, held); relErr != nil {
+		// The lease ends by itself; what was delivered stays so.
+		o.Log.Warn("the lease could not be released", "target", o.Target, "err", relErr)
+		if err != nil {
+			err = errors.Join(err, relErr)
+		}
+	}
+	return err
 }
 
 // whenFree reads the target. While somebody else holds its lease it waits, as

@@ -3,6 +3,8 @@
 package kubeclient
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +13,11 @@ import (
 )
 
 const protobuf = "application/vnd.kubernetes.protobuf"
+
+// requestTimeout bounds one try of one request where the configuration does
+// not: a server that takes it and never answers must not hold us for ever. None
+// of the requests is a watch.
+const requestTimeout = 15 * time.Second
 
 // New returns a client of one API group and version. It knows the types that
 // add registers and no others: the generated clients register those of every
@@ -39,6 +46,9 @@ func New(config *rest.Config, gv schema.GroupVersion, add func(*runtime.Scheme) 
 	c.ContentType = protobuf
 	if c.QPS == 0 && c.RateLimiter == nil {
 		c.QPS = -1
+	}
+	if c.Timeout == 0 {
+		c.Timeout = requestTimeout
 	}
 	if c.UserAgent == "" {
 		c.UserAgent = rest.DefaultKubernetesUserAgent()

@@ -108,6 +108,24 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	}
 }
 
+// TestServerThatStalls takes requests and never answers.
+func TestServerThatStalls(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	proxy, err := faultproxy.ForCluster(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	proxy.Add(faultproxy.Rule{Do: faultproxy.Stall()})
+	cfg := proxy.Config(c.Config())
+	cfg.Timeout = 100 * time.Millisecond
+	if _, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrUnreachable) {
+		t.Errorf("got %v, want an ErrUnreachable", err)
+	}
+}
+
 // TestRegistryThatIsGone ends clearly, before anything is recorded.
 func TestRegistryThatIsGone(t *testing.T) {
 	t.Parallel()

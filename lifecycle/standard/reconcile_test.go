@@ -135,6 +135,33 @@ func TestReconcileRepairsDrift(t *testing.T) {
 	}
 }
 
+// TestReconcileNoticesEditsWhileItWaits changes an object by hand between its
+// apply and the last look at the target.
+func TestReconcileNoticesEditsWhileItWaits(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	maps := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(s.namespace)
+	edit := func(e lifecycle.Event) {
+		if e.Type != lifecycle.EventDelivered {
+			return
+		}
+		if _, err := maps.Patch(t.Context(), "settings", types.MergePatchType, []byte(`{"data":{"currency":"USD"}}`), metav1.PatchOptions{FieldManager: "by-hand"}); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Events: edit})
+	if !errors.Is(err, lifecycle.ErrUnhealthy) || !strings.Contains(err.Error(), "settings") || !strings.Contains(err.Error(), "by-hand") {
+		t.Errorf("got %v, want an ErrUnhealthy that names the object and who changed it", err)
+	}
+	if st := s.status(c.Config()); st.IsLive() || st.Live != nil {
+		t.Errorf("what somebody else wrote became live: %+v", st.Live)
+	}
+	if _, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrConflict) {
+		t.Errorf("the next delivery got %v, want the conflict", err)
+	}
+}
+
 func TestReconcileRefusesWhileTheLeaseIsHeld(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)

@@ -43,9 +43,17 @@ func TestPharosDeliversPharos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The overlay brings its namespace, which a dry run can only foresee.
+	foreseen, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit, DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	res, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(foreseen.Changes) != len(res.Changes) || len(res.Changes) == 0 {
+		t.Errorf("the dry run foresaw %+v, the delivery did %+v", foreseen.Changes, res.Changes)
 	}
 	st, err := l.Status(t.Context())
 	if err != nil || !st.IsLive() || st.Live.Record.Commit != string(commit.ID) {

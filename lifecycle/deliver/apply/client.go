@@ -23,7 +23,6 @@ import (
 
 const (
 	acceptJSON      = "application/json"
-	acceptMetadata  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 	acceptMetaList  = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 	acceptDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	applyPatch      = "application/apply-patch+yaml"

@@ -36,7 +36,10 @@ func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (li
 		return lifecycle.DeliverResult{}, err
 	}
 	kinds, _ := declared(r.Objects)
-	v := &delivery{Deliverer: d, r: r, before: before, kinds: kinds, changes: make([]lifecycle.ChangeType, len(r.Objects))}
+	v := &delivery{
+		Deliverer: d, r: r, before: before, kinds: kinds,
+		changes: make([]lifecycle.ChangeType, len(r.Objects)), seen: make([]receipt.Seen, len(r.Objects)),
+	}
 	for stage := range stages {
 		v.run(ctx, stage)
 		if stage == stageDefinitions && !r.DryRun && v.sound() {
@@ -89,6 +92,7 @@ type delivery struct {
 	r      lifecycle.DeliverRequest
 	before memory
 	kinds  kindSet
+	seen   []receipt.Seen // of each object, once it is applied
 
 	mu        sync.Mutex
 	changes   []lifecycle.ChangeType
@@ -181,6 +185,9 @@ func (v *delivery) result(ctx context.Context) (lifecycle.DeliverResult, error) 
 	for i, c := range v.changes {
 		if c != "" {
 			result.Changes = append(result.Changes, lifecycle.Change{Type: c, Object: v.r.Resolved[i]})
+			if !v.r.DryRun {
+				result.Seen = append(result.Seen, v.seen[i])
+			}
 		}
 	}
 	problems := v.refused

@@ -104,14 +104,9 @@ func (v *view) observation() (lifecycle.Observation, error) {
 		if !ok {
 			continue
 		}
-		hash, err := ownedHash(held, v.manager)
+		seen, err := seenOf(obj, held, v.manager)
 		if err != nil {
-			return o, &lifecycle.Error{Op: "read the managed fields of", On: lifecycle.ObjectName(obj), Err: err}
-		}
-		u := unstructured.Unstructured{Object: held}
-		seen := receipt.Seen{
-			Group: obj.Group, Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name,
-			UID: string(u.GetUID()), Owned: hash,
+			return o, err
 		}
 		o.Seen = append(o.Seen, seen)
 		b, known := before[keyOf(obj)]
@@ -124,6 +119,18 @@ func (v *view) observation() (lifecycle.Observation, error) {
 		}
 	}
 	return o, nil
+}
+
+// seenOf is what a receipt's outcome keeps of an object that the target holds.
+func seenOf(o receipt.Object, held object, manager string) (receipt.Seen, error) {
+	hash, err := ownedHash(held, manager)
+	if err != nil {
+		return receipt.Seen{}, &lifecycle.Error{Op: "read the managed fields of", On: lifecycle.ObjectName(o), Err: err}
+	}
+	return receipt.Seen{
+		Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+		UID: string((&unstructured.Unstructured{Object: held}).GetUID()), Owned: hash,
+	}, nil
 }
 
 func (v *view) orphans() []receipt.Object {

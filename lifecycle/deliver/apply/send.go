@@ -60,7 +60,7 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 		method: http.MethodPatch,
 		path:   path.Join(collectionOf(o).path(), o.Name),
 		query:  query,
-		accept: acceptMetadata,
+		accept: acceptJSON,
 		body:   v.r.Objects[i].JSON,
 		into:   &after,
 		again:  v.justDeclared(o),
@@ -70,7 +70,6 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 	}
 	if ask {
 		query.Set("dryRun", "All")
-		req.accept = acceptJSON
 		req.again = nil
 	} else {
 		req.before = v.r.Guard
@@ -84,6 +83,11 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 	}
 	if (&unstructured.Unstructured{Object: after}).GetDeletionTimestamp() != nil && o.Kind == "Namespace" && o.Group == "" {
 		return "", errDeleting
+	}
+	if !ask {
+		if v.seen[i], err = seenOf(o, after, v.manager); err != nil {
+			return "", err
+		}
 	}
 	return v.compare(o, code, after, ask), nil
 }
