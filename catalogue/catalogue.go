@@ -97,8 +97,9 @@ type GoBuild struct {
 	// Toolchain is a Go toolchain such as "go1.26.8". The default, "", is
 	// go.mod's toolchain, else its go line.
 	Toolchain string
-	// Base is the image that the program is put on: Scratch, the default, or a
-	// reference by digest.
+	// Base is the image that the program is put on: Scratch, the default; the
+	// name of another image of the catalogue; or a reference, whose digest
+	// pharos.lock holds if it has none itself.
 	Base string
 	// Assets are files and folders of the tree that are put into the image
 	// beside the program: paths from the tree's root, sorted.
@@ -175,6 +176,14 @@ type State struct {
 	Inputs source.Tree
 	// Files is the number of files in Inputs.
 	Files int
-	// Bases are the base images by digest, each as written in the recipe.
+	// Bases are the base images by digest, sorted: each as written in the
+	// recipe, with the digest of pharos.lock behind it if it has none itself,
+	// such as "alpine:3@sha256:…".
 	Bases []string
+	// Frontend is what a Dockerfile's "# syntax" line names, by digest as Bases
+	// are; "" if there is no such line.
+	Frontend string
+	// Dependencies are the names of the catalogue's images that the image is
+	// built on, sorted. What those are built on is not among them.
+	Dependencies []string
 }

@@ -98,7 +98,7 @@ func (p *PathClass) ask(c *Catalogue, change source.Change, read bool) {
 	switch {
 	case len(p.Images) > 0:
 		class = ClassBuild
-	case read, change.Path == FileName, c.Delivery.Match(change.Path):
+	case read, change.Path == FileName, change.Path == LockFileName, c.Delivery.Match(change.Path):
 		class = ClassDeliver
 	case c.Neutral.Match(change.Path):
 		class = ClassNeutral

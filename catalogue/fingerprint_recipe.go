@@ -4,22 +4,21 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 )
 
-// preimage collects the fields of a recipe. toolchain is the Go toolchain's
-// name where a Go package is built.
-func (i *Image) preimage(toolchain string, tree string) []Field {
+// preimage collects the fields of an image.
+func (c *candidate) preimage(r *resolver) []Field {
 	var fields preimage
-	fields.add("tree", tree)
-	platforms := slices.Clone(i.Platforms)
+	fields.add("tree", string(c.Inputs.ID))
+	platforms := slices.Clone(c.Image.Platforms)
 	slices.Sort(platforms)
 	fields.addList("platform", platforms)
-	switch {
-	case i.Build.Go != nil:
-		fields.addGo(i.Build.Go, toolchain)
-	case i.Build.Files != nil:
-		fields.addFiles(i.Build.Files)
+	switch b := c.Image.Build; {
+	case b.Go != nil:
+		fields.addGo(b.Go, c.toolchain)
+		fields.addGoBase(b.Go.base(), r)
+	case b.Files != nil:
+		fields.addFiles(b.Files)
 	}
 	sortFields(fields)
 	return fields
@@ -40,7 +39,6 @@ func (p *preimage) addGo(b *GoBuild, toolchain string) {
 	p.add("builder.version", GoBuilderVersion)
 	p.add("go.package", cleanPath(b.Package))
 	p.add("go.toolchain", toolchain)
-	p.add("go.base", b.baseDigest())
 	p.addList("go.ldflags", b.LDFlags)
 	tags := slices.Clone(b.Tags)
 	slices.Sort(tags)
@@ -59,10 +57,17 @@ func (p *preimage) addFiles(b *FilesBuild) {
 	p.add("files.mediaType", b.MediaType)
 }
 
-// baseDigest leaves out where the base is kept: a mirror has the same image.
-func (b *GoBuild) baseDigest() string {
-	base := b.base()
-	return base[strings.LastIndex(base, "@")+1:]
+// addGoBase adds what a Go program is put on. It leaves out where that is kept:
+// a mirror has the same image.
+func (p *preimage) addGoBase(base string, r *resolver) {
+	switch {
+	case base == Scratch:
+		p.add("go.base", Scratch)
+	case r.own(base):
+		p.add("go.image", r.fingerprint(base))
+	default:
+		p.add("go.base", r.digest(base))
+	}
 }
 
 func (b *GoBuild) base() string {

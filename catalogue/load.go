@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,22 +13,42 @@ import (
 // Parse does. A tree that has none is an error that matches ErrNoCatalogue;
 // what keeps the file from being read is returned with its cause.
 func Load(ctx context.Context, tree source.Tree) (*Catalogue, error) {
+	data, err := readRootFile(ctx, tree, FileName)
+	switch {
+	case errors.Is(err, errNoFile):
+		return nil, fmt.Errorf("%w: the tree has no %s at its root: write one and commit it", ErrNoCatalogue, FileName)
+	case errors.Is(err, errNotOrdinary):
+		return nil, fmt.Errorf("%w: %w", ErrNoCatalogue, err)
+	case err != nil:
+		return nil, err
+	}
+	return Parse(FileName, data)
+}
+
+var (
+	errNoFile      = errors.New("is not in the tree")
+	errNotOrdinary = errors.New("is a folder, a symbolic link or a submodule, and must be an ordinary file")
+)
+
+// readRootFile reads a file at the root of a tree. The error matches errNoFile
+// or errNotOrdinary if there is no such file.
+func readRootFile(ctx context.Context, tree source.Tree, name string) ([]byte, error) {
 	// An object that is missing and a file that is not there are both
-	// source.ErrNotFound to ReadFile, and only the latter means no catalogue.
+	// source.ErrNotFound to ReadFile, and only the latter means no file.
 	root, err := tree.Objects.Tree(ctx, tree.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read the tree's root: %w", err)
 	}
-	i := slices.IndexFunc(root, func(e source.Entry) bool { return e.Name == FileName })
+	i := slices.IndexFunc(root, func(e source.Entry) bool { return e.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("%w: the tree has no %s at its root: write one and commit it", ErrNoCatalogue, FileName)
+		return nil, fmt.Errorf("%s %w", name, errNoFile)
 	}
 	if !root[i].Mode.IsFile() {
-		return nil, fmt.Errorf("%w: %s is a folder, a symbolic link or a submodule, and must be an ordinary file", ErrNoCatalogue, FileName)
+		return nil, fmt.Errorf("%s %w", name, errNotOrdinary)
 	}
-	data, err := tree.ReadFile(ctx, FileName)
+	data, err := tree.ReadFile(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("read %w", err)
 	}
-	return Parse(FileName, data)
+	return data, nil
 }

@@ -20,6 +20,8 @@ var (
 	// (https://pkg.go.dev/github.com/distribution/reference).
 	reference = regexp.MustCompile(`^(?:(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?` +
 		component + `(?:/` + component + `)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+	// digestText is a digest without a reference.
+	digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	// identifier is a name that a shell can set.
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// envPattern is an identifier in which * stands for any characters.
@@ -132,14 +134,20 @@ func checkToolchain(s string) error {
 	return nil
 }
 
+// checkBase accepts Scratch, the name of an image, and any reference.
 func checkBase(s string) error {
-	switch parts := reference.FindStringSubmatch(s); {
-	case s == Scratch, parts != nil && parts[1] != "":
-		return nil
-	case parts != nil:
-		return fmt.Errorf("is %q, and a tag may name another image tomorrow: write it by digest, as %s@sha256:…", s, s)
+	if !reference.MatchString(s) {
+		return fmt.Errorf("is %q, and must be %q, the name of an image of this file, or a reference such as registry.example.com/base:1", s, Scratch)
 	}
-	return fmt.Errorf("is %q, and must be %q or a reference by digest, such as registry.example.com/base@sha256: and 64 hexadecimal digits", s, Scratch)
+	return nil
+}
+
+// byDigest returns the digest in a reference, "" if there is none.
+func byDigest(ref string) string {
+	if at := strings.LastIndexByte(ref, '@'); at >= 0 {
+		return ref[at+1:]
+	}
+	return ""
 }
 
 func checkStage(s string) error {

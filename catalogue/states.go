@@ -15,8 +15,7 @@ var (
 	// ErrUnsupported is matched by the error of an image whose fingerprint
 	// this version cannot compute.
 	ErrUnsupported = errors.New("not supported by this version")
-	// ErrUnlocked is matched by the error of an image whose base is not named
-	// by digest: what it is built on may change without the tree.
+	// ErrUnlocked is matched by an *UnlockedError.
 	ErrUnlocked = errors.New("a base image is not named by digest")
 )
 
@@ -48,26 +47,32 @@ func (e *InputError) Error() string { return e.Path + " " + e.Reason }
 // *InputError, ErrUnlocked or ErrUnsupported. When ctx ends there are no
 // states, and the error matches ctx's.
 func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, error) {
+	lock, err := LoadLock(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	r := resolver{lock: lock, names: c.names(), all: make([]candidate, len(c.Images))}
 	w := newWalker(tree.Objects)
-	all, errs := make([]State, len(c.Images)), make([]error, len(c.Images))
 	var g errgroup.Group
 	g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
 	for i := range c.Images {
 		g.Go(func() error {
-			all[i], errs[i] = c.Images[i].state(ctx, w, tree.ID)
+			r.all[i] = c.Images[i].look(ctx, w, tree.ID)
 			return ctx.Err()
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	states := all[:0]
-	for i, err := range errs {
-		if err != nil {
-			errs[i] = &ImageError{Image: c.Images[i].Name, Err: err}
+	r.finish()
+	states := make([]State, 0, len(r.all))
+	var errs []error
+	for i := range r.all {
+		if err := r.all[i].err; err != nil {
+			errs = append(errs, &ImageError{Image: c.Images[i].Name, Err: err})
 			continue
 		}
-		states = append(states, all[i])
+		states = append(states, r.all[i].State)
 	}
 	return states, errors.Join(errs...)
 }
@@ -90,24 +95,19 @@ func FailedImages(err error) []*ImageError {
 	return failed
 }
 
-func (i *Image) state(ctx context.Context, w *walker, tree source.ID) (State, error) {
-	s := State{Image: *i}
+// look cuts the image's inputs out of the tree and reads its recipe there.
+func (i *Image) look(ctx context.Context, w *walker, tree source.ID) candidate {
+	c := candidate{State: State{Image: *i}}
 	if i.Build.Dockerfile != nil {
-		return s, fmt.Errorf("its fingerprint needs the digests of the Dockerfile's base images, and locking them is %w: "+
+		c.err = fmt.Errorf("its fingerprint needs the digests of the Dockerfile's base images, and locking them is %w: "+
 			"build it from a go or files recipe, or leave it out of the catalogue", ErrUnsupported)
+		return c
 	}
-	var err error
-	if s.Inputs, s.Files, err = w.prune(ctx, tree, i.Inputs); err != nil {
-		return s, err
+	if c.Inputs, c.Files, c.err = w.prune(ctx, tree, i.Inputs); c.err != nil {
+		return c
 	}
-	toolchain, err := i.checkRecipe(ctx, s.Inputs)
-	if err != nil {
-		return s, err
-	}
-	if i.Build.Go != nil && i.Build.Go.base() != Scratch {
-		s.Bases = []string{i.Build.Go.Base}
-	}
-	s.Preimage = i.preimage(toolchain, string(s.Inputs.ID))
-	s.Fingerprint, err = ComputeFingerprint(s.Preimage)
-	return s, err
+	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs)
+	built, err := i.basis(ctx, c.Inputs)
+	c.basis, c.err = built, errors.Join(c.err, err)
+	return c
 }

@@ -16,9 +16,6 @@ func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree) (toolchain 
 	switch b := i.Build; {
 	case b.Go != nil:
 		var errs []error
-		if err := checkBase(b.Go.base()); err != nil {
-			errs = append(errs, fmt.Errorf("%w: build.go.base %v", ErrUnlocked, err))
-		}
 		t, err := GoToolchain(ctx, *b.Go, inputs)
 		errs = append(errs, err)
 		for _, asset := range b.Go.Assets {

@@ -88,7 +88,8 @@ type imageFields struct {
 	Builder     string                `json:"builder"`
 	Files       int                   `json:"files"`
 	Platforms   []string              `json:"platforms"`
-	// Unlocked are the base images that are not named by digest.
+	// Unlocked are the references whose digest is in neither the recipe nor
+	// pharos.lock.
 	Unlocked []string `json:"unlocked,omitempty"`
 	// Error says why there is no fingerprint.
 	Error string `json:"error,omitempty"`
@@ -124,8 +125,8 @@ func (f *imageFields) explain(ctx context.Context, img catalogue.Image, tree sou
 	if err != nil {
 		f.Error = err.Error()
 	}
-	if errors.Is(err, catalogue.ErrUnlocked) && img.Build.Go != nil {
-		f.Unlocked = []string{img.Build.Go.Base}
+	if e, ok := errors.AsType[*catalogue.UnlockedError](err); ok {
+		f.Unlocked = e.References
 	}
 	if pruned, files, err := catalogue.Prune(ctx, tree, img.Inputs); err == nil {
 		f.Tree, f.Files = pruned.ID, files
