@@ -66,7 +66,8 @@
 //
 // [Pointers] move by compare-and-swap: applied before the first change on the
 // target, live when it was healthy at exactly that receipt. After a failed
-// delivery they differ.
+// delivery they differ. Beside them stands the first commit of the repository
+// that the target belongs to, so that another one is noticed.
 //
 // # Stores
 //

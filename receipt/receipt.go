@@ -109,6 +109,10 @@ type Seen struct {
 type Pointers struct {
 	Applied ID `json:"applied,omitempty"`
 	Live    ID `json:"live,omitempty"`
+	// Repository is the Git object ID of the first commit of the repository
+	// that the target belongs to; empty if it is not known. A store only keeps
+	// it.
+	Repository string `json:"repository,omitempty"`
 	// Version is the store's own token for compare-and-swap; opaque.
 	Version string `json:"-"`
 }
@@ -123,6 +127,22 @@ type Summary struct {
 	// store may cut a Reason of more than 4,096 bytes; Outcomes returns all of
 	// it.
 	Last *Outcome
+	// Result is the latest outcome of those that say what the delivery came to,
+	// OutcomeLive and OutcomeFailed, in the form of Last; nil if there is none.
+	// It stays when the receipt is superseded.
+	Result *Outcome
+	// Err says what of the line could not be read; nil if all could. Of what
+	// could not be read, the other fields are zero. It matches ErrCorrupt.
+	Err error
+}
+
+// Add accounts for the next outcome of the receipt, which has no Objects. It is
+// for those who implement a Store.
+func (s *Summary) Add(o Outcome) {
+	s.Last = &o
+	if o.Type == OutcomeLive || o.Type == OutcomeFailed {
+		s.Result = &o
+	}
 }
 
 // Store keeps the receipts of one target. Implementations are safe for
@@ -143,7 +163,8 @@ type Store interface {
 	// ErrCorrupt. ErrNotFound if there is none.
 	Get(ctx context.Context, id ID) (Record, error)
 	// List returns all receipts, newest first. What it says comes from the
-	// store's index: only Get checks a record against its ID.
+	// store's index: only Get checks a record against its ID. One that is
+	// damaged does not hide the others: see Summary.Err.
 	List(ctx context.Context) ([]Summary, error)
 	// AddOutcome appends an outcome to a receipt. Adding what is already
 	// there, equal in every field, changes nothing. ErrNotFound if there is no
@@ -154,11 +175,13 @@ type Store interface {
 	// if there is no such receipt.
 	Outcomes(ctx context.Context, id ID) ([]Outcome, error)
 	// Pointers returns the current pointers, zero if none were ever set.
+	// ErrCorrupt if they are damaged: what is returned beside it is what could
+	// be read, and a Version with which SetPointers can replace them.
 	Pointers(ctx context.Context) (Pointers, error)
 	// SetPointers replaces the pointers if they are still what Pointers
 	// returned as old, which is judged by old.Version alone, and returns them
 	// with their new Version: else ErrConflict and nothing changes. ErrInvalid
-	// if one of the new IDs is not an ID.
+	// if one of the new IDs is not an ID, or Repository is no Git object ID.
 	SetPointers(ctx context.Context, old, new Pointers) (Pointers, error)
 }
 

@@ -219,3 +219,21 @@ func (o Outcome) Validate() error {
 	}
 	return f.err("outcome")
 }
+
+// Validate reports pointers that are neither IDs nor empty, and a repository
+// that is neither a Git object ID in full nor empty. The error is an
+// ErrInvalid.
+func (p Pointers) Validate() error {
+	for _, id := range []ID{p.Applied, p.Live} {
+		if id == "" {
+			continue
+		}
+		if _, err := ParseID(string(id)); err != nil {
+			return err
+		}
+	}
+	if n := len(p.Repository); n != 0 && (n != 40 && n != 64 || !isHex(p.Repository)) {
+		return fmt.Errorf("%w: %q is no Git object ID", ErrInvalid, clip(p.Repository))
+	}
+	return nil
+}

@@ -191,10 +191,10 @@ func TestCorrupt(t *testing.T) {
 				case "records/*.json":
 					calls["Get"] = func() error { _, err := s.Get(t.Context(), id); return err }
 					calls["Put"] = func() error { _, err := s.Put(t.Context(), record(1)); return err }
-					calls["List"] = func() error { _, err := s.List(t.Context()); return err }
+					calls["List"] = func() error { return listed(t, s, id) }
 				case "outcomes/*.jsonl":
 					calls["Outcomes"] = func() error { _, err := s.Outcomes(t.Context(), id); return err }
-					calls["List"] = func() error { _, err := s.List(t.Context()); return err }
+					calls["List"] = func() error { return listed(t, s, id) }
 				case "pointers.json":
 					calls["Pointers"] = func() error { _, err := s.Pointers(t.Context()); return err }
 					calls["SetPointers"] = func() error {
@@ -214,6 +214,62 @@ func TestCorrupt(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// listed returns what a list says is wrong with a receipt, which is the second
+// of two.
+func listed(t *testing.T, s *dir.Store, id receipt.ID) error {
+	t.Helper()
+	other, err := s.Put(t.Context(), record(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.List(t.Context())
+	if err != nil || len(l) != 2 || l[0].ID != other || l[0].Err != nil || l[1].ID != id {
+		t.Fatalf("List: %+v, %v", l, err)
+	}
+	return l[1].Err
+}
+
+// Damaged pointers can be replaced by whoever has seen the damage, once.
+func TestReplaceDamagedPointers(t *testing.T) {
+	t.Parallel()
+	for name, damaged := range map[string]string{"empty": "", "garbage": "main", "too large": strings.Repeat("x", 2_000), "not an ID": `{"version":7,"applied":"main"}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			s := open(t, folder, nil)
+			id := fill(t, s)
+			good, err := s.Pointers(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, "pointers.json"), []byte(damaged), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			bad, err := s.Pointers(t.Context())
+			if !errors.Is(err, receipt.ErrCorrupt) || bad.Version == "" || bad.Applied != "" || bad.Live != "" {
+				t.Fatalf("Pointers: %+v, %v", bad, err)
+			}
+			for _, old := range []receipt.Pointers{{}, good} {
+				if _, err := s.SetPointers(t.Context(), old, receipt.Pointers{Applied: id}); !errors.Is(err, receipt.ErrCorrupt) {
+					t.Errorf("SetPointers from %+v: %v, want ErrCorrupt", old, err)
+				}
+			}
+			set, err := s.SetPointers(t.Context(), bad, receipt.Pointers{Applied: id})
+			if err != nil || set.Applied != id || set.Version == good.Version {
+				t.Fatalf("SetPointers: %+v, %v", set, err)
+			}
+			for _, old := range []receipt.Pointers{bad, good} {
+				if _, err := s.SetPointers(t.Context(), old, receipt.Pointers{}); !errors.Is(err, receipt.ErrConflict) {
+					t.Errorf("SetPointers from %+v afterwards: %v, want ErrConflict", old, err)
+				}
+			}
+			if now, err := s.SetPointers(t.Context(), set, receipt.Pointers{Applied: id, Live: id}); err != nil || now.Version == set.Version {
+				t.Errorf("SetPointers from what was set: %+v, %v", now, err)
+			}
+		})
 	}
 }
 

@@ -27,5 +27,7 @@
 // and renames may not hold between machines.
 //
 // A file that does not hold what its name says is reported as a *[FileError],
-// which is a receipt.ErrCorrupt, with its path.
+// which is a receipt.ErrCorrupt, with its path. Damaged pointers can be replaced
+// by who has read them: their Version stands for the damaged content then. Their
+// new version is the time in nanoseconds, which is ahead of any count.
 package dir

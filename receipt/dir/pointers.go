@@ -2,9 +2,11 @@ package dir
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -17,13 +19,14 @@ import (
 // pointersFile is the content of pointers.json. Version grows with every
 // write, so that pointers which were moved away and back are a conflict too.
 type pointersFile struct {
-	Version uint64     `json:"version"`
-	Applied receipt.ID `json:"applied,omitempty"`
-	Live    receipt.ID `json:"live,omitempty"`
+	Version    uint64     `json:"version"`
+	Applied    receipt.ID `json:"applied,omitempty"`
+	Live       receipt.ID `json:"live,omitempty"`
+	Repository string     `json:"repository,omitempty"`
 }
 
 func (f pointersFile) pointers() receipt.Pointers {
-	p := receipt.Pointers{Applied: f.Applied, Live: f.Live}
+	p := receipt.Pointers{Applied: f.Applied, Live: f.Live, Repository: f.Repository}
 	if f.Version > 0 {
 		p.Version = strconv.FormatUint(f.Version, 10)
 	}
@@ -35,28 +38,34 @@ func (s *Store) Pointers(ctx context.Context) (receipt.Pointers, error) {
 	if err := ctx.Err(); err != nil {
 		return receipt.Pointers{}, err
 	}
-	f, err := s.readPointers()
-	if err != nil {
-		return receipt.Pointers{}, err
-	}
-	return f.pointers(), nil
+	return s.readPointers()
 }
 
 // SetPointers implements receipt.Store.
 func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (receipt.Pointers, error) {
-	if err := checkIDs(new.Applied, new.Live); err != nil {
+	if err := new.Validate(); err != nil {
 		return receipt.Pointers{}, err
 	}
-	var next pointersFile
+	next := pointersFile{Applied: new.Applied, Live: new.Live, Repository: new.Repository}
 	err := s.write(ctx, func() error {
 		have, err := s.readPointers()
-		if err != nil {
+		switch {
+		case err != nil && (have.Version == "" || have.Version != old.Version):
 			return err
-		}
-		if have.pointers().Version != old.Version {
+		case err != nil:
+			// The file's own count is lost; the time is ahead of any.
+			next.Version = uint64(s.clock.Now().UnixNano())
+		case have.Version != old.Version:
 			return receipt.ErrConflict
+		case have.Version == "":
+			next.Version = 1
+		default:
+			count, err := strconv.ParseUint(have.Version, 10, 64)
+			if err != nil {
+				return &FileError{Op: "write pointers", Path: s.pointersPath(), Err: err}
+			}
+			next.Version = count + 1
 		}
-		next = pointersFile{Version: have.Version + 1, Applied: new.Applied, Live: new.Live}
 		data, err := json.Marshal(next)
 		if err == nil {
 			err = atomicfile.Write(s.pointersPath(), data)
@@ -74,40 +83,40 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 
 func (s *Store) pointersPath() string { return filepath.Join(s.dir, "pointers.json") }
 
-func (s *Store) readPointers() (pointersFile, error) {
+// readPointers returns the pointers of the file. Beside a receipt.ErrCorrupt
+// their Version stands for the damaged content, if that could be read.
+func (s *Store) readPointers() (receipt.Pointers, error) {
 	const limit = 1 << 10
-	fail := func(err error) (pointersFile, error) {
-		return pointersFile{}, &FileError{Op: "read pointers", Path: s.pointersPath(), Err: err}
+	var p receipt.Pointers
+	fail := func(err error) (receipt.Pointers, error) {
+		return p, &FileError{Op: "read pointers", Path: s.pointersPath(), Err: err}
 	}
 	data, err := readFile(s.pointersPath(), limit)
 	if errors.Is(err, fs.ErrNotExist) {
-		return pointersFile{}, nil
+		return p, nil
+	}
+	if errors.Is(err, receipt.ErrCorrupt) {
+		// Too large to read: a writer of the store never made it, so that how
+		// large it is tells it from what one would make of it.
+		if info, serr := os.Stat(s.pointersPath()); serr == nil && info.Mode().IsRegular() {
+			p.Version = fmt.Sprintf("damaged-%d-%d", info.Size(), info.ModTime().UnixNano())
+		}
+		return fail(err)
 	}
 	if err != nil {
 		return fail(err)
 	}
 	var f pointersFile
-	if err := json.Unmarshal(data, &f, json.RejectUnknownMembers(true)); err != nil {
+	err = json.Unmarshal(data, &f, json.RejectUnknownMembers(true))
+	if err == nil {
+		err = f.pointers().Validate()
+	}
+	if err == nil && f.Version == 0 {
+		err = errors.New("it has no version")
+	}
+	if err != nil {
+		p.Version = fmt.Sprintf("damaged-%x", sha256.Sum256(data))
 		return fail(fmt.Errorf("%w: %w", receipt.ErrCorrupt, err))
 	}
-	if err := checkIDs(f.Applied, f.Live); err != nil {
-		return fail(fmt.Errorf("%w: %w", receipt.ErrCorrupt, err))
-	}
-	if f.Version == 0 {
-		return fail(fmt.Errorf("%w: it has no version", receipt.ErrCorrupt))
-	}
-	return f, nil
-}
-
-// checkIDs wants IDs or nothing.
-func checkIDs(ids ...receipt.ID) error {
-	for _, id := range ids {
-		if id == "" {
-			continue
-		}
-		if _, err := receipt.ParseID(string(id)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.pointers(), nil
 }

@@ -147,22 +147,32 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r, err := s.record(e)
+		sum, err := s.summary(ctx, e)
 		if err != nil {
 			return nil, err
-		}
-		sum := receipt.Summary{ID: e.id, Parent: r.Parent, Commit: r.Commit, Created: e.created}
-		outcomes, err := s.Outcomes(ctx, e.id)
-		if err != nil {
-			return nil, err
-		}
-		if n := len(outcomes); n > 0 {
-			sum.Last = &outcomes[n-1]
-			sum.Last.Objects = nil
 		}
 		list = append(list, sum)
 	}
 	return list, nil
+}
+
+// summary is a record's line of a list.
+func (s *Store) summary(ctx context.Context, e entry) (receipt.Summary, error) {
+	sum := receipt.Summary{ID: e.id, Created: e.created}
+	r, err := s.record(e)
+	if err == nil {
+		sum.Parent, sum.Commit = r.Parent, r.Commit
+	}
+	outcomes, oerr := s.Outcomes(ctx, e.id)
+	for _, o := range outcomes {
+		o.Objects = nil
+		sum.Add(o)
+	}
+	sum.Err = errors.Join(err, oerr)
+	if sum.Err != nil && !errors.Is(sum.Err, receipt.ErrCorrupt) {
+		return receipt.Summary{}, sum.Err
+	}
+	return sum, nil
 }
 
 // entry is a record's file.

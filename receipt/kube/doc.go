@@ -3,7 +3,7 @@
 //
 // # Layout
 //
-//	pharos-TARGET                    the pointers: data applied and live
+//	pharos-TARGET                    the pointers: data applied, live and repository
 //	pharos-TARGET.HEX                a record, immutable
 //	pharos-TARGET.HEX20.HASH         an outcome, immutable
 //
@@ -50,6 +50,8 @@
 // # Guarantees
 //
 // A receipt either is there in full or not at all, whenever a writer is killed.
-// Get checks the content against the ID. Outcomes come in the order of their
+// Get checks the content against the ID. Pointers that somebody damaged are
+// reported as receipt.ErrCorrupt with the resourceVersion by which they can be
+// replaced; a damaged outcome is said in its receipt's line of List. Outcomes come in the order of their
 // creation as the server recorded it.
 package kube

@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -345,7 +346,8 @@ func TestCorrupt(t *testing.T) {
 			switch what {
 			case "wrong pointers":
 				m.Name = name
-				calls["Pointers"] = func() error { _, err := s.Pointers(t.Context()); return err }
+				m.Data["live"] = string(id)
+				calls["Pointers"] = func() error { return replaceDamaged(t, s, id) }
 			case "wrong outcome", "swapped outcome":
 				m.Name = name + ".outcome"
 				labels["pharos.dev/receipt-part"] = "outcome"
@@ -357,7 +359,7 @@ func TestCorrupt(t *testing.T) {
 					m.Data = map[string]string{"outcome.json": string(o)}
 				}
 				calls["Outcomes"] = func() error { _, err := s.Outcomes(t.Context(), id); return err }
-				calls["List"] = func() error { _, err := s.List(t.Context()); return err }
+				calls["List"] = func() error { return listed(t, s, maps) }
 			default:
 				m.Name = name + "." + id.Hex()
 				calls["Get"] = func() error { _, err := s.Get(t.Context(), id); return err }
@@ -374,6 +376,45 @@ func TestCorrupt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// replaceDamaged replaces damaged pointers once, and returns what Pointers said
+// of them.
+func replaceDamaged(t *testing.T, s *kube.Store, id receipt.ID) error {
+	t.Helper()
+	bad, err := s.Pointers(t.Context())
+	if bad.Version == "" || bad.Applied != "" || bad.Live != id {
+		t.Errorf("Pointers beside the error: %+v", bad)
+	}
+	set, serr := s.SetPointers(t.Context(), bad, receipt.Pointers{Applied: id})
+	if serr != nil || set.Applied != id || set.Live != "" {
+		t.Errorf("SetPointers: %+v, %v", set, serr)
+	}
+	if _, serr := s.SetPointers(t.Context(), bad, receipt.Pointers{}); !errors.Is(serr, receipt.ErrConflict) {
+		t.Errorf("SetPointers twice: %v, want ErrConflict", serr)
+	}
+	return err
+}
+
+// listed puts the receipt that the damaged outcome belongs to, and returns what
+// a list says is wrong with it.
+func listed(t *testing.T, s *kube.Store, maps typedcorev1.ConfigMapInterface) error {
+	t.Helper()
+	for n := range 2 {
+		if _, err := s.Put(t.Context(), record("devbox", 1+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A name that stands for no receipt is not one.
+	labels := map[string]string{"pharos.dev/receipts-of": "devbox", "pharos.dev/receipt-part": "record"}
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "mine", Labels: labels}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.List(t.Context())
+	if err != nil || len(l) != 2 || l[0].Err != nil {
+		t.Fatalf("List: %+v, %v", l, err)
+	}
+	return l[1].Err
 }
 
 // A server in trouble: what is safe to repeat is repeated, and the result is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +18,9 @@ import (
 )
 
 const (
-	appliedKey = "applied"
-	liveKey    = "live"
+	appliedKey    = "applied"
+	liveKey       = "live"
+	repositoryKey = "repository"
 )
 
 // Pointers implements receipt.Store.
@@ -37,13 +39,8 @@ func (s *Store) Pointers(ctx context.Context) (receipt.Pointers, error) {
 // first time and the namespace does not exist.
 func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (receipt.Pointers, error) {
 	const op = "move pointers"
-	for _, id := range []receipt.ID{new.Applied, new.Live} {
-		if id == "" {
-			continue
-		}
-		if _, err := receipt.ParseID(string(id)); err != nil {
-			return receipt.Pointers{}, err
-		}
+	if err := new.Validate(); err != nil {
+		return receipt.Pointers{}, err
 	}
 	writeID := rand.Text()
 	m, err := s.writePointers(ctx, old.Version, new, writeID)
@@ -68,6 +65,7 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 // writePointers creates the pointers, or changes those of a resourceVersion.
 func (s *Store) writePointers(ctx context.Context, version string, new receipt.Pointers, writeID string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
+	data := map[string]string{appliedKey: string(new.Applied), liveKey: string(new.Live), repositoryKey: new.Repository}
 	if version == "" {
 		o := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
@@ -82,9 +80,9 @@ func (s *Store) writePointers(ctx context.Context, version string, new receipt.P
 			},
 			Data: map[string]string{},
 		}
-		for key, id := range map[string]receipt.ID{appliedKey: new.Applied, liveKey: new.Live} {
-			if id != "" {
-				o.Data[key] = string(id)
+		for key, value := range data {
+			if value != "" {
+				o.Data[key] = value
 			}
 		}
 		err := kubeclient.Retry(ctx, func() error {
@@ -93,18 +91,19 @@ func (s *Store) writePointers(ctx context.Context, version string, new receipt.P
 		return &m, err
 	}
 	// A merge patch, so that labels and annotations of others stay.
-	value := func(id receipt.ID) any {
-		if id == "" {
-			return nil
+	values := map[string]any{}
+	for key, value := range data {
+		values[key] = value
+		if value == "" {
+			values[key] = nil
 		}
-		return id
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"resourceVersion": version,
 			"annotations":     map[string]string{keys.WriteID: writeID},
 		},
-		"data": map[string]any{appliedKey: value(new.Applied), liveKey: value(new.Live)},
+		"data": values,
 	})
 	if err != nil {
 		return nil, err
@@ -124,19 +123,24 @@ func (s *Store) readPointers(ctx context.Context) (*corev1.ConfigMap, error) {
 	return &m, err
 }
 
+// pointersOf reads each pointer by itself: one that is damaged takes no other
+// with it.
 func (s *Store) pointersOf(m *corev1.ConfigMap) (receipt.Pointers, error) {
-	p := receipt.Pointers{
-		Applied: receipt.ID(m.Data[appliedKey]),
-		Live:    receipt.ID(m.Data[liveKey]),
-		Version: m.ResourceVersion,
+	p := receipt.Pointers{Version: m.ResourceVersion}
+	var errs []error
+	read := func(key string, part receipt.Pointers, to func()) {
+		if err := part.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%w: %s: %w", receipt.ErrCorrupt, key, err))
+			return
+		}
+		to()
 	}
-	for key, id := range map[string]receipt.ID{appliedKey: p.Applied, liveKey: p.Live} {
-		if id == "" {
-			continue
-		}
-		if _, err := receipt.ParseID(string(id)); err != nil {
-			return receipt.Pointers{}, s.fail("read pointers", m.Name, fmt.Errorf("%w: %s: %w", receipt.ErrCorrupt, key, err))
-		}
+	applied, live, repository := receipt.ID(m.Data[appliedKey]), receipt.ID(m.Data[liveKey]), m.Data[repositoryKey]
+	read(appliedKey, receipt.Pointers{Applied: applied}, func() { p.Applied = applied })
+	read(liveKey, receipt.Pointers{Live: live}, func() { p.Live = live })
+	read(repositoryKey, receipt.Pointers{Repository: repository}, func() { p.Repository = repository })
+	if len(errs) > 0 {
+		return p, s.fail("read pointers", m.Name, errors.Join(errs...))
 	}
 	return p, nil
 }

@@ -73,7 +73,8 @@ func (s *Store) Put(ctx context.Context, r receipt.Record) (receipt.ID, error) {
 		return "", err
 	}
 	const op = "write receipt"
-	m := s.object(s.recordName(id), partRecord, id)
+	name := s.recordName(id)
+	m := s.object(name, partRecord, id)
 	m.Annotations = map[string]string{keys.Commit: r.Commit}
 	if r.Parent != "" {
 		m.Annotations[keys.Parent] = string(r.Parent)
@@ -85,7 +86,11 @@ func (s *Store) Put(ctx context.Context, r receipt.Record) (receipt.ID, error) {
 	if apierrors.IsAlreadyExists(err) {
 		// Normally it is the same record. Whether it is what it should be is
 		// the same question that Get answers.
-		if _, err := s.Get(ctx, id); err != nil {
+		_, err := s.Get(ctx, id)
+		if damaged, ok := errors.AsType[*Error](err); ok && errors.Is(err, receipt.ErrCorrupt) {
+			damaged.Advice = fmt.Sprintf("It stands in the place of the receipt that is to be written. Keep a copy, and remove it: kubectl delete configmap --namespace %s %s", s.namespace, name)
+		}
+		if err != nil {
 			return "", err
 		}
 		return id, nil
@@ -137,16 +142,22 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 	}
 	byCreation(page.Items, func(m *metav1.PartialObjectMetadata) *metav1.ObjectMeta { return &m.ObjectMeta })
 
-	last := map[string]*receipt.Outcome{} // by the label of the receipt
+	outcomes := map[string]*receipt.Summary{} // what they add up to, by the label of the receipt
 	for _, m := range page.Items {
 		if m.Labels[keys.ReceiptPart] != partOutcome {
 			continue
 		}
+		sum := outcomes[m.Labels[keys.Receipt]]
+		if sum == nil {
+			sum = &receipt.Summary{}
+			outcomes[m.Labels[keys.Receipt]] = sum
+		}
 		o, err := receipt.ParseOutcome([]byte(m.Annotations[keys.Outcome]))
 		if err != nil {
-			return nil, s.fail(op, m.Name, fmt.Errorf("%w: annotation %s: %w", receipt.ErrCorrupt, keys.Outcome, err))
+			sum.Err = errors.Join(sum.Err, s.fail(op, m.Name, fmt.Errorf("%w: annotation %s: %w", receipt.ErrCorrupt, keys.Outcome, err)))
+			continue
 		}
-		last[m.Labels[keys.Receipt]] = &o
+		sum.Add(o)
 	}
 	var list []receipt.Summary
 	for _, m := range slices.Backward(page.Items) {
@@ -156,15 +167,15 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 		hex, _ := strings.CutPrefix(m.Name, s.recordName(""))
 		id, err := receipt.ParseID("sha256:" + hex)
 		if err != nil {
-			return nil, s.fail(op, m.Name, fmt.Errorf("%w: the name of a record ends with its ID: %w", receipt.ErrCorrupt, err))
+			continue // whatever it is, it is no record: nothing can name it
 		}
-		list = append(list, receipt.Summary{
-			ID:      id,
-			Parent:  receipt.ID(m.Annotations[keys.Parent]),
-			Commit:  m.Annotations[keys.Commit],
-			Created: m.CreationTimestamp.UTC(),
-			Last:    last[label(id)],
-		})
+		sum := receipt.Summary{}
+		if known := outcomes[label(id)]; known != nil {
+			sum = *known
+		}
+		sum.ID, sum.Parent, sum.Commit = id, receipt.ID(m.Annotations[keys.Parent]), m.Annotations[keys.Commit]
+		sum.Created = m.CreationTimestamp.UTC()
+		list = append(list, sum)
 	}
 	return list, nil
 }

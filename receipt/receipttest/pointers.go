@@ -2,6 +2,7 @@ package receipttest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,12 +32,15 @@ func testPointers(t *testing.T, s receipt.Store) {
 		{Live: a},
 		{},
 		{Applied: b, Live: b},
+		{Applied: b, Live: b, Repository: strings.Repeat("0a", 20)},
+		{Applied: a, Live: b, Repository: strings.Repeat("0b", 32)},
+		{Applied: a},
 	} {
 		set, err := s.SetPointers(t.Context(), old, want)
 		if err != nil {
 			t.Fatalf("step %d: SetPointers: %v", i, err)
 		}
-		if set.Applied != want.Applied || set.Live != want.Live {
+		if set.Applied != want.Applied || set.Live != want.Live || set.Repository != want.Repository {
 			t.Errorf("step %d: set %v, want %v", i, set, want)
 		}
 		if set.Version == old.Version {
@@ -123,6 +127,11 @@ func testPointersRefuse(t *testing.T, s receipt.Store) {
 			if _, err := s.SetPointers(t.Context(), p, new); !errors.Is(err, receipt.ErrInvalid) {
 				t.Errorf("SetPointers to %.80q: %v, want ErrInvalid", bad, err)
 			}
+		}
+	}
+	for _, bad := range []string{"main", strings.Repeat("0", 39), strings.Repeat("A", 40), "../../etc/passwd", strings.Repeat("0", 10_000)} {
+		if _, err := s.SetPointers(t.Context(), p, receipt.Pointers{Applied: id, Repository: bad}); !errors.Is(err, receipt.ErrInvalid) {
+			t.Errorf("SetPointers of the repository %.80q: %v, want ErrInvalid", bad, err)
 		}
 	}
 	if now := pointers(t, s); now != p {
