@@ -1,0 +1,132 @@
+package catalogue
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// ground is something that an image is built on.
+type ground struct {
+	name string // the reference without a digest, or an image's name; "" if it is not known
+	id   string // the digest or the fingerprint
+}
+
+// exchange is a ground in the place of another; one is zero if there is no other.
+type exchange struct{ old, new ground }
+
+// exchanged compares what an image was built on with what it is built on now:
+// what is there under the same name belongs together, and with any also what is
+// left under another one.
+func exchanged(old, new []ground, any bool) []exchange {
+	old, new = slices.Clone(old), slices.Clone(new)
+	take := func(is func(o, n ground) bool) (taken []exchange) {
+		old = slices.DeleteFunc(old, func(o ground) bool {
+			i := slices.IndexFunc(new, func(n ground) bool { return is(o, n) })
+			if i >= 0 {
+				taken = append(taken, exchange{o, new[i]})
+				new = slices.Delete(new, i, i+1)
+			}
+			return i >= 0
+		})
+		return taken
+	}
+	take(func(o, n ground) bool { return o.id == n.id })
+	changed := take(func(o, n ground) bool { return o.name == n.name })
+	if any {
+		changed = append(changed, take(func(ground, ground) bool { return true })...)
+	}
+	for _, o := range old {
+		changed = append(changed, exchange{old: o})
+	}
+	for _, n := range new {
+		changed = append(changed, exchange{new: n})
+	}
+	return changed
+}
+
+// bases returns a reason for each image of a registry that came, went, or took
+// the place of another one.
+func bases(is recorded, old, new *recorded, before, after *State) []Reason {
+	was, now := old.bases(before), new.bases(after)
+	var reasons []Reason
+	for _, x := range exchanged(was, now, true) {
+		reasons = append(reasons, Reason{Kind: ReasonBase, Field: is.field, Old: Value{Text: x.old.pinned()}, New: Value{Text: x.new.pinned()}})
+	}
+	if len(reasons) == 0 { // nothing but their order
+		reasons = []Reason{{Kind: ReasonBase, Field: is.field, Old: old.value(), New: new.value()}}
+	}
+	return reasons
+}
+
+// bases returns what was recorded, by the names that the state still knows.
+func (r *recorded) bases(state *State) []ground {
+	if r == nil {
+		return nil
+	}
+	var all []ground
+	for _, digest := range r.texts {
+		g := ground{id: digest}
+		for _, ref := range append(slices.Clone(state.Bases), state.Frontend) {
+			if name, at, _ := strings.Cut(ref, "@"); at == digest {
+				g.name = name
+				break
+			}
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// pinned returns a reference by digest; the digest alone if that is all that is
+// known.
+func (g ground) pinned() string {
+	if g.name == "" {
+		return g.id
+	}
+	return g.name + "@" + g.id
+}
+
+// dependencies returns a reason for each image of the catalogue that changed,
+// that the image came to be built on, or that it no longer is.
+func (e *explainer) dependencies(ctx context.Context, is recorded, old, new *recorded, before, after *State) ([]Reason, error) {
+	var reasons []Reason
+	for _, x := range exchanged(e.old.dependencies(old, before), e.new.dependencies(new, after), false) {
+		r := Reason{Kind: ReasonDependency, Field: is.field, Image: x.old.name, Old: Value{Text: x.old.id}, New: Value{Text: x.new.id}}
+		switch {
+		case x.old == ground{}:
+			r.Image = x.new.name
+		case x.new != ground{} && r.Image != "" && !slices.Contains(e.told, r.Image):
+			var err error
+			if r.Reasons, err = e.image(ctx, r.Image); err != nil {
+				return nil, err
+			}
+		}
+		reasons = append(reasons, r)
+	}
+	if len(reasons) == 0 { // nothing but their order
+		reasons = []Reason{{Kind: ReasonDependency, Field: is.field, Old: old.value(), New: new.value()}}
+	}
+	return reasons, nil
+}
+
+// dependencies returns what was recorded, by the names of the side's images.
+func (s *Side) dependencies(r *recorded, state *State) []ground {
+	if r == nil {
+		return nil
+	}
+	var all []ground
+	for _, fingerprint := range r.texts {
+		g := ground{id: fingerprint}
+		for _, st := range s.States {
+			if string(st.Fingerprint) != fingerprint {
+				continue
+			}
+			if declared := slices.Contains(state.Dependencies, st.Image.Name); g.name == "" || declared {
+				g.name = st.Image.Name
+			}
+		}
+		all = append(all, g)
+	}
+	return all
+}

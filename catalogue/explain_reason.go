@@ -1,0 +1,153 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ReasonKind says what a reason is about.
+type ReasonKind string
+
+// The kinds of reason.
+const (
+	ReasonInput      ReasonKind = "input"      // a file that the image declares
+	ReasonRecipe     ReasonKind = "recipe"     // what pharos.yaml says of the image, and the toolchain
+	ReasonBase       ReasonKind = "base"       // an image of a registry that it is built on
+	ReasonDependency ReasonKind = "dependency" // an image of the catalogue that it is built on
+	ReasonBuilder    ReasonKind = "builder"    // the version of the builder
+	ReasonSchema     ReasonKind = "schema"     // how fingerprints are computed
+)
+
+// Change says how something changed.
+type Change string
+
+// The changes of an input. ChangeAdded and ChangeRemoved are those of a whole
+// image too.
+const (
+	ChangeAdded    Change = "added"
+	ChangeRemoved  Change = "removed"
+	ChangeModified Change = "modified" // another content, target of a link, or commit of a submodule
+	ChangeMode     Change = "mode"     // whether it is executable
+	ChangeType     Change = "type"     // file, symbolic link or submodule
+)
+
+// Reason is one reason why an image changed.
+type Reason struct {
+	Kind ReasonKind `json:"kind"`
+	// Path is the path of an input from the root of the tree. It is empty if
+	// the files of a side are not at hand: Old and New are the IDs of the pruned
+	// trees then. Of a recipe it is the file that the value comes from, if that
+	// is not pharos.yaml, such as go.mod for the toolchain.
+	Path string `json:"path,omitempty"`
+	// Change says how an input changed. A recipe with ChangeAdded or
+	// ChangeRemoved is the whole image.
+	Change Change `json:"change,omitempty"`
+	// Field is where a recipe or a base stands below the image in pharos.yaml,
+	// such as "build.go.ldflags".
+	Field string `json:"field,omitempty"`
+	// Image is the name of the dependency.
+	Image string `json:"image,omitempty"`
+	// Old and New are the values on the two sides. They are zero where there is
+	// none, and for a schema that this version does not know.
+	Old Value `json:"old,omitzero"`
+	New Value `json:"new,omitzero"`
+	// Reasons say why a dependency changed.
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// Value is a value of a recipe: a text or a list. In JSON it is a string or an
+// array of strings.
+type Value struct {
+	Text string
+	List []string // nil for a text
+}
+
+// IsZero says that there is no value.
+func (v Value) IsZero() bool { return v.Text == "" && v.List == nil }
+
+func (v Value) String() string {
+	switch {
+	case v.List != nil:
+		return "[" + strings.Join(v.List, ", ") + "]"
+	case v.Text == "":
+		return "none"
+	}
+	return v.Text
+}
+
+// MarshalJSON returns a string or an array.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.List != nil {
+		return json.Marshal(v.List)
+	}
+	return json.Marshal(v.Text)
+}
+
+// UnmarshalJSON takes a string or an array of strings.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	*v = Value{}
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, &v.List)
+	}
+	return json.Unmarshal(data, &v.Text)
+}
+
+// String says it in plain words, on one line, without the Reasons of a
+// dependency.
+func (r Reason) String() string {
+	moved := fmt.Sprintf("%s → %s", r.Old, r.New)
+	switch r.Kind {
+	case ReasonInput:
+		return r.input(moved)
+	case ReasonBase:
+		return "base, " + r.Field + ": " + moved
+	case ReasonDependency:
+		return r.dependency()
+	case ReasonBuilder:
+		return "the builder's version: " + moved
+	case ReasonSchema:
+		return r.schema()
+	}
+	switch {
+	case r.Change == ChangeAdded:
+		return "it is new in the catalogue"
+	case r.Change == ChangeRemoved:
+		return "it is gone from the catalogue"
+	case r.Path != "":
+		return r.Field + ": " + moved + ", by " + r.Path
+	}
+	return r.Field + ": " + moved
+}
+
+func (r Reason) input(moved string) string {
+	switch {
+	case r.Path == "":
+		return "its inputs: tree " + moved + ", which cannot be compared here"
+	case r.Change == ChangeMode:
+		return r.Path + " changed its mode"
+	case r.Change == ChangeType:
+		return r.Path + " changed its type"
+	}
+	return r.Path + " was " + string(r.Change)
+}
+
+func (r Reason) dependency() string {
+	switch {
+	case r.Old.IsZero():
+		return "it is built on " + r.Image + " now"
+	case r.New.IsZero():
+		return "it is no longer built on " + r.Image
+	}
+	return "it is built on " + r.Image + ", which changed"
+}
+
+func (r Reason) schema() string {
+	name := func(v Value) string {
+		if v.IsZero() {
+			return "a version that this one does not know"
+		}
+		return v.Text
+	}
+	return "how fingerprints are computed: " + name(r.Old) + " → " + name(r.New)
+}
