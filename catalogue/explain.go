@@ -155,7 +155,7 @@ func (e *explainer) states(ctx context.Context, before, after *State) ([]Reason,
 		var err error
 		switch is.kind {
 		case ReasonInput:
-			more, err = explainInputs(ctx, old.value().Text, new.value().Text, before.Inputs, after.Inputs)
+			more, err = explainInputs(ctx, old.text(), new.text(), before.Inputs, after.Inputs)
 		case ReasonBase:
 			more = bases(is, old, new, before, after)
 		case ReasonDependency:
@@ -194,16 +194,21 @@ var rank = map[ReasonKind]int{ReasonInput: 0, ReasonRecipe: 1, ReasonBase: 2, Re
 // ways. They do not name theirs, but one that is not what this version makes of
 // the same fields was not computed by it.
 func explainSchema(before, after *State) []Reason {
-	old, new := before.schema(), after.schema()
+	old, new := before.current(), after.current()
 	if old == new {
 		return nil
 	}
-	return []Reason{{Kind: ReasonSchema, Old: Value{Text: old}, New: Value{Text: new}}}
+	r := Reason{Kind: ReasonSchema}
+	if old {
+		r.Old = text(FingerprintSchema)
+	} else {
+		r.New = text(FingerprintSchema)
+	}
+	return []Reason{r}
 }
 
-func (s *State) schema() string {
-	if f, err := ComputeFingerprint(s.Preimage); err != nil || f != s.Fingerprint {
-		return ""
-	}
-	return FingerprintSchema
+// current says whether the fingerprint is what this version makes of the fields.
+func (s *State) current() bool {
+	f, err := ComputeFingerprint(s.Preimage)
+	return err == nil && f == s.Fingerprint
 }

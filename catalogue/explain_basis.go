@@ -51,7 +51,7 @@ func bases(is recorded, old, new *recorded, before, after *State) []Reason {
 	was, now := old.bases(before), new.bases(after)
 	var reasons []Reason
 	for _, x := range exchanged(was, now, true) {
-		reasons = append(reasons, Reason{Kind: ReasonBase, Field: is.field, Old: Value{Text: x.old.pinned()}, New: Value{Text: x.new.pinned()}})
+		reasons = append(reasons, Reason{Kind: ReasonBase, Field: is.field, Old: x.old.pinned(), New: x.new.pinned()})
 	}
 	if len(reasons) == 0 { // nothing but their order
 		reasons = []Reason{{Kind: ReasonBase, Field: is.field, Old: old.value(), New: new.value()}}
@@ -80,11 +80,18 @@ func (r *recorded) bases(state *State) []ground {
 
 // pinned returns a reference by digest; the digest alone if that is all that is
 // known.
-func (g ground) pinned() string {
+func (g ground) pinned() *Value {
 	if g.name == "" {
-		return g.id
+		return g.value()
 	}
-	return g.name + "@" + g.id
+	return text(g.name + "@" + g.id)
+}
+
+func (g ground) value() *Value {
+	if g == (ground{}) {
+		return nil
+	}
+	return text(g.id)
 }
 
 // dependencies returns a reason for each image of the catalogue that changed,
@@ -92,7 +99,7 @@ func (g ground) pinned() string {
 func (e *explainer) dependencies(ctx context.Context, is recorded, old, new *recorded, before, after *State) ([]Reason, error) {
 	var reasons []Reason
 	for _, x := range exchanged(e.old.dependencies(old, before), e.new.dependencies(new, after), false) {
-		r := Reason{Kind: ReasonDependency, Field: is.field, Image: x.old.name, Old: Value{Text: x.old.id}, New: Value{Text: x.new.id}}
+		r := Reason{Kind: ReasonDependency, Field: is.field, Image: x.old.name, Old: x.old.value(), New: x.new.value()}
 		switch {
 		case x.old == ground{}:
 			r.Image = x.new.name

@@ -15,14 +15,23 @@ type recorded struct {
 	texts []string
 }
 
-func (r *recorded) value() Value {
+// value returns nil for what is not recorded.
+func (r *recorded) value() *Value {
 	switch {
 	case r == nil:
-		return Value{}
+		return nil
 	case r.list:
-		return Value{List: r.texts}
+		return &Value{List: r.texts}
 	}
-	return Value{Text: r.texts[0]}
+	return text(r.texts[0])
+}
+
+// text returns the first line, "" for what is not recorded.
+func (r *recorded) text() string {
+	if r == nil {
+		return ""
+	}
+	return r.texts[0]
 }
 
 func (r *recorded) same(other *recorded) bool {

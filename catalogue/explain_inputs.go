@@ -11,7 +11,7 @@ import (
 // explainInputs returns what differs between two pruned trees, or that they do
 // if the files of one are not at hand. IDs are those of the preimages.
 func explainInputs(ctx context.Context, oldID, newID string, old, new source.Tree) ([]Reason, error) {
-	unknown := []Reason{{Kind: ReasonInput, Old: Value{Text: oldID}, New: Value{Text: newID}}}
+	unknown := []Reason{{Kind: ReasonInput, Old: text(oldID), New: text(newID)}}
 	if old.Objects == nil || new.Objects == nil || string(old.ID) != oldID || string(new.ID) != newID {
 		return unknown, nil
 	}

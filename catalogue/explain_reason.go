@@ -48,10 +48,10 @@ type Reason struct {
 	Field string `json:"field,omitempty"`
 	// Image is the name of the dependency.
 	Image string `json:"image,omitempty"`
-	// Old and New are the values on the two sides. They are zero where there is
+	// Old and New are the values on the two sides. They are nil where there is
 	// none, and for a schema that this version does not know.
-	Old Value `json:"old,omitzero"`
-	New Value `json:"new,omitzero"`
+	Old *Value `json:"old,omitempty"`
+	New *Value `json:"new,omitempty"`
 	// Reasons say why a dependency changed.
 	Reasons []Reason `json:"reasons,omitempty"`
 }
@@ -63,15 +63,17 @@ type Value struct {
 	List []string // nil for a text
 }
 
-// IsZero says that there is no value.
-func (v Value) IsZero() bool { return v.Text == "" && v.List == nil }
+func text(s string) *Value { return &Value{Text: s} }
 
-func (v Value) String() string {
+// String returns the text, or the list in brackets. A nil Value is "none".
+func (v *Value) String() string {
 	switch {
+	case v == nil:
+		return "none"
 	case v.List != nil:
 		return "[" + strings.Join(v.List, ", ") + "]"
 	case v.Text == "":
-		return "none"
+		return `""`
 	}
 	return v.Text
 }
@@ -134,17 +136,17 @@ func (r Reason) input(moved string) string {
 
 func (r Reason) dependency() string {
 	switch {
-	case r.Old.IsZero():
+	case r.Old == nil:
 		return "it is built on " + r.Image + " now"
-	case r.New.IsZero():
+	case r.New == nil:
 		return "it is no longer built on " + r.Image
 	}
 	return "it is built on " + r.Image + ", which changed"
 }
 
 func (r Reason) schema() string {
-	name := func(v Value) string {
-		if v.IsZero() {
+	name := func(v *Value) string {
+		if v == nil {
 			return "a version that this one does not know"
 		}
 		return v.Text

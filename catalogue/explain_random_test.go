@@ -1,0 +1,200 @@
+package catalogue
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// Over random trees and recipes: an image is said to have changed exactly when
+// its fingerprint did, every field and every file that differs is named by a
+// reason, and nothing else is.
+func TestExplainNamesEverythingThatChanged(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	kinds := map[ReasonKind]int{}
+	unchanged := 0
+	for range 1500 {
+		files := explainedFiles(r)
+		old := sideOf(t, files, randomImages(t, r)...)
+		new := old
+		if r.IntN(8) > 0 {
+			new = sideOf(t, edited(r, files), randomImages(t, r)...)
+		}
+		for _, before := range old.States {
+			after, err := new.state(before.Image.Name)
+			if err != nil || after == nil {
+				continue
+			}
+			x := explained(t, before.Image.Name, old, new)
+			if x.Changed != (before.Fingerprint != after.Fingerprint) {
+				t.Fatalf("%s: changed is %v, fingerprints are %s and %s", x.Image, x.Changed, before.Fingerprint, after.Fingerprint)
+			}
+			if !x.Changed {
+				unchanged++
+			}
+			want, got := changesByHand(t, before, *after), map[string]bool{}
+			for _, reason := range x.Reasons {
+				got[told(reason)] = true
+				kinds[reason.Kind]++
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s\nold %v\nnew %v", x.Image, diff, before.Preimage, after.Preimage)
+			}
+		}
+	}
+	if unchanged < 100 || kinds[ReasonInput] < 100 || kinds[ReasonRecipe] < 100 || kinds[ReasonBase] < 100 || kinds[ReasonDependency] < 100 {
+		t.Errorf("the cases are lopsided: %d unchanged, %v", unchanged, kinds)
+	}
+}
+
+// told names what a reason is about as changesByHand does.
+func told(r Reason) string {
+	if r.Kind == ReasonInput {
+		return string(r.Kind) + " " + r.Path + " " + string(r.Change)
+	}
+	return string(r.Kind) + " " + r.Field
+}
+
+// changesByHand compares two states line by line and file by file.
+func changesByHand(t *testing.T, before, after State) map[string]bool {
+	t.Helper()
+	lines := map[string]int{}
+	for _, f := range before.Preimage {
+		lines[f.Key+"\x00"+f.Value]++
+	}
+	for _, f := range after.Preimage {
+		lines[f.Key+"\x00"+f.Value]--
+	}
+	changed := map[string]bool{}
+	for line, n := range lines {
+		key, _, _ := strings.Cut(line, "\x00")
+		switch {
+		case n == 0:
+		case key == "tree":
+			filesByHand(t, before.Inputs, after.Inputs, changed)
+		case key == "builder":
+			changed["recipe build"] = true
+		case key == "builder.version":
+			changed["builder "] = true
+		case strings.HasPrefix(key, "platform."):
+			changed["recipe platforms"] = true
+		case key == "go.base":
+			changed["base build.go.base"] = true
+		case key == "go.image":
+			changed["dependency build.go.image"] = true
+		case strings.HasPrefix(key, "go.env."):
+			changed["recipe build."+key] = true
+		default:
+			changed["recipe build."+strings.TrimRight(key, ".0123456789")] = true
+		}
+	}
+	return changed
+}
+
+func filesByHand(t *testing.T, before, after source.Tree, changed map[string]bool) {
+	t.Helper()
+	old, new := filesOf(t, before), filesOf(t, after)
+	all := maps.Clone(old)
+	maps.Copy(all, new)
+	for path := range all {
+		o, n := old[path], new[path]
+		switch regular := o.Mode.IsFile() && n.Mode.IsFile(); {
+		case o == n:
+		case o.Mode == 0:
+			changed["input "+path+" added"] = true
+		case n.Mode == 0:
+			changed["input "+path+" removed"] = true
+		case regular || o.Mode == n.Mode:
+			if o.ID != n.ID {
+				changed["input "+path+" modified"] = true
+			}
+			if o.Mode != n.Mode {
+				changed["input "+path+" mode"] = true
+			}
+		default:
+			changed["input "+path+" type"] = true
+		}
+	}
+}
+
+func filesOf(t *testing.T, tree source.Tree) map[string]source.Entry {
+	t.Helper()
+	files := map[string]source.Entry{}
+	if err := tree.Walk(t.Context(), func(path string, e source.Entry) error {
+		if e.Mode != source.ModeDir {
+			files[path] = e
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// explainedFiles are random files below src, beside those that recipes need.
+func explainedFiles(r *rand.Rand) []file {
+	files := []file{{path: "go.mod", content: fmt.Sprintf("module m\n\ngo 1.26.%d\n", r.IntN(2))}, {path: "site/a"}}
+	for _, f := range randomFiles(r) {
+		f.path = "src/" + f.path
+		files = append(files, f)
+	}
+	return files
+}
+
+func edited(r *rand.Rand, files []file) []file {
+	files = slices.Clone(files)
+	for range r.IntN(4) {
+		i := r.IntN(len(files))
+		switch f := &files[i]; {
+		case i < 2, r.IntN(2) == 0:
+			if f.mode != source.ModeSymlink {
+				f.content += "\n"
+			}
+		case r.IntN(3) == 0:
+			files = slices.Delete(files, i, i+1)
+		case r.IntN(2) == 0:
+			f.mode = source.ModeExecutable
+		default:
+			f.mode, f.content = source.ModeSymlink, "."
+		}
+	}
+	return files
+}
+
+// randomImages are a base, an image that may be built on it, and one that may be
+// of another kind.
+func randomImages(t testing.TB, r *rand.Rand) []Image {
+	some := func(list ...string) []string { return list[:r.IntN(len(list)+1)] }
+	one := func(list ...string) string { return list[r.IntN(len(list))] }
+	recipe := func(name, base string) Image {
+		b := &GoBuild{
+			Package: one(".", "./src"), Base: base, LDFlags: some("-s", "-w"), Tags: some("a", "b"), Env: map[string]string{},
+			Toolchain: one("", "", "go1.26.9"), Assets: some("site"),
+		}
+		for _, name := range some("A", "0000") {
+			b.Env[name] = one("", "1")
+		}
+		return Image{Name: name, Build: Build{Go: b}, Platforms: append([]string{"linux/amd64"}, some("linux/arm64")...),
+			Inputs: mustPatterns(t, append(randomPatterns(r), "go.mod", "site/a", "src")[r.IntN(2):]...)}
+	}
+	other := "@sha256:" + strings.Repeat(one("1", "2"), 64)
+	base := recipe("base", one(Scratch, "x"+digest, "x"+other, "y"+other))
+	simple := r.IntN(3) > 0
+	if simple { // so that some stay as they are
+		base.Build.Go, base.Inputs = &GoBuild{Package: "."}, mustPatterns(t, "go.mod", "site")
+	}
+	api := recipe("api", one("base", "base", Scratch, "x"+digest))
+	site := recipe("site", one("base", "x"+digest))
+	if r.IntN(2) == 0 {
+		site.Build = Build{Files: &FilesBuild{From: one("site", "."), Root: one("/", "/srv"), MediaType: one("", "a/b")}}
+	}
+	return []Image{base, api, site}
+}
