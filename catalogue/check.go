@@ -2,7 +2,9 @@ package catalogue
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -63,9 +65,7 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 			mine = append(mine, more...)
 			states = states[1:]
 		case len(failed) > 0:
-			for _, err := range leaves(failed[0].Err) {
-				mine = append(mine, Finding{Message: err.Error()})
-			}
+			mine = append(mine, checkFailed(failed[0].Err, mine)...)
 			failed = failed[1:]
 		}
 		for _, f := range mine {
@@ -75,6 +75,23 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	}
 	findings = append(findings, checkPatterns("delivery", c.Delivery, paths)...)
 	return append(findings, checkPatterns("neutral", c.Neutral, paths)...), nil
+}
+
+// checkFailed says why an image has no fingerprint, and leaves out what the
+// findings say already.
+func checkFailed(err error, said []Finding) []Finding {
+	var findings []Finding
+	for _, err := range leaves(err) {
+		f := Finding{Message: err.Error()}
+		if e, ok := errors.AsType[*InputError](err); ok {
+			f.Path = e.Path
+		}
+		known := func(other Finding) bool { return f.Path != "" && f.Path == other.Path }
+		if !slices.ContainsFunc(said, known) {
+			findings = append(findings, f)
+		}
+	}
+	return findings
 }
 
 // leaves takes joined errors apart.

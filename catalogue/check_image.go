@@ -95,8 +95,8 @@ func checkOwn(image Image, paths []string) []Finding {
 	switch b := image.Build; {
 	case b.Go != nil:
 		return checkGoFiles(image.Inputs, cleanPath(b.Go.Package), paths)
-	case b.Dockerfile != nil && !image.Inputs.Match(cleanPath(b.Dockerfile.Path)):
-		file := cleanPath(b.Dockerfile.Path)
+	case b.Dockerfile != nil && !image.Inputs.Match(b.Dockerfile.file()):
+		file := b.Dockerfile.file()
 		return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}
 	}
 	return nil

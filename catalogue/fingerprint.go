@@ -19,8 +19,9 @@ const FingerprintSchema = "pharos.fingerprint/v1"
 // The versions of the builders, as they enter fingerprints. One is raised when
 // its builder makes a different image of the same recipe and inputs.
 const (
-	GoBuilderVersion    = "1"
-	FilesBuilderVersion = "1"
+	GoBuilderVersion         = "1"
+	DockerfileBuilderVersion = "1"
+	FilesBuilderVersion      = "1"
 )
 
 // ErrPreimage is matched by the error of ComputeFingerprint for fields that no

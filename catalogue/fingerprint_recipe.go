@@ -10,19 +10,22 @@ import (
 func (c *candidate) preimage(r *resolver) []Field {
 	var fields preimage
 	fields.add("tree", string(c.Inputs.ID))
-	platforms := slices.Clone(c.Image.Platforms)
-	slices.Sort(platforms)
-	fields.addList("platform", platforms)
+	fields.addList("platform", c.Image.sortedPlatforms())
 	switch b := c.Image.Build; {
 	case b.Go != nil:
 		fields.addGo(b.Go, c.toolchain)
 		fields.addGoBase(b.Go.base(), r)
+	case b.Dockerfile != nil:
+		fields.addDockerfile(b.Dockerfile)
+		fields.addDockerfileBases(c.basis, r)
 	case b.Files != nil:
 		fields.addFiles(b.Files)
 	}
 	sortFields(fields)
 	return fields
 }
+
+func (i *Image) sortedPlatforms() []string { return slices.Sorted(slices.Values(i.Platforms)) }
 
 type preimage []Field
 
@@ -46,6 +49,41 @@ func (p *preimage) addGo(b *GoBuild, toolchain string) {
 	p.addList("go.assets", b.Assets)
 	for name, value := range b.Env {
 		p.add("go.env."+name, value)
+	}
+}
+
+func (p *preimage) addDockerfile(b *DockerfileBuild) {
+	p.add("builder", BuildDockerfile)
+	p.add("builder.version", DockerfileBuilderVersion)
+	p.add("dockerfile.path", b.file())
+	p.add("dockerfile.target", b.Target)
+	p.addList("dockerfile.secrets", b.Secrets)
+	p.addList("dockerfile.ssh", b.SSH)
+	for name, value := range b.Args {
+		p.add("dockerfile.args."+name, value)
+	}
+}
+
+// addDockerfileBases adds what a Dockerfile is built by and on.
+func (p *preimage) addDockerfileBases(built basis, r *resolver) {
+	if ref := built.frontend; r.own(ref) {
+		p.add("dockerfile.frontendImage", r.fingerprint(ref))
+	} else if ref != "" {
+		p.add("dockerfile.frontend", r.digest(ref))
+	}
+	for _, of := range built.bases {
+		platform := ""
+		if of.platform != "" {
+			platform = of.platform + "."
+		}
+		for i, ref := range of.refs {
+			place := fmt.Sprintf("%s%04d", platform, i)
+			if r.own(ref) {
+				p.add("dockerfile.image."+place, r.fingerprint(ref))
+			} else {
+				p.add("dockerfile.base."+place, r.digest(ref))
+			}
+		}
 	}
 }
 

@@ -15,7 +15,6 @@ var refusedGo = map[string]string{
 	"GOARM":       "follows from platforms: write linux/arm/v7, say",
 	"GOTOOLCHAIN": "follows from the field toolchain",
 	"GOFLAGS":     "would change the build in ways that nothing shows: use the fields ldflags and tags",
-	"GOWORK":      "follows from the tree: a go.work counts if it is among the inputs",
 	"GO111MODULE": "is no choice: programs are built in module mode",
 }
 
@@ -23,7 +22,7 @@ var refusedGo = map[string]string{
 // is the same on every machine.
 var allowedGo = map[string]bool{
 	"GO386": true, "GOARM64": true, "GOEXPERIMENT": true, "GOFIPS140": true, "GOMIPS": true, "GOMIPS64": true,
-	"GOPPC64": true, "GORISCV64": true,
+	"GOPPC64": true, "GORISCV64": true, "GOWORK": true,
 }
 
 // refusedOthers are variables of the machine, with the reason.
@@ -55,6 +54,9 @@ func checkGoEnv(key, value string) error {
 	}
 	if reason := refusedGo[key]; reason != "" {
 		return fmt.Errorf("may not be set: it %s", reason)
+	}
+	if key == "GOWORK" && value != "off" {
+		return fmt.Errorf("is %q, and can only be \"off\": otherwise it follows from the tree, where a go.work counts if it is among the inputs", value)
 	}
 	if reason := refusedOthers[key]; reason != "" {
 		return fmt.Errorf("may not be set: it %s, and the image would depend on it", reason)

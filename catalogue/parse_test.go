@@ -84,7 +84,7 @@ func TestParseNormalises(t *testing.T) {
       package: ./cmd/../cmd/all/
       ldflags: [-s, -w, -s]
       tags: [netgo, embed]
-      env: {CGO_ENABLED: "0", GOEXPERIMENT: ""}
+      env: {CGO_ENABLED: "0", GOEXPERIMENT: "", GOWORK: "off"}
       toolchain: go1.26.8
       base: ` + base + `
       assets: [b/, ./a]
@@ -112,7 +112,7 @@ func TestParseNormalises(t *testing.T) {
 	want := []Image{
 		{Name: "all", Inputs: all, Platforms: []string{"linux/amd64", "linux/arm/v7"}, Build: Build{Go: &GoBuild{
 			Package: "./cmd/all", LDFlags: []string{"-s", "-w", "-s"}, Tags: []string{"embed", "netgo"},
-			Env: map[string]string{"CGO_ENABLED": "0", "GOEXPERIMENT": ""}, Toolchain: "go1.26.8", Base: base, Assets: []string{"a", "b"},
+			Env: map[string]string{"CGO_ENABLED": "0", "GOEXPERIMENT": "", "GOWORK": "off"}, Toolchain: "go1.26.8", Base: base, Assets: []string{"a", "b"},
 		}}},
 		{Name: "defaults", Inputs: all, Platforms: amd64, Build: Build{Dockerfile: &DockerfileBuild{Path: "Dockerfile"}}},
 		{Name: "mounts", Inputs: all, Platforms: amd64,

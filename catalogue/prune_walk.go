@@ -22,6 +22,8 @@ type walker struct {
 	under source.Objects
 	made  *source.MemoryObjects // the trees of directories of which a part is left
 
+	dockerfiles dockerfiles
+
 	mu      sync.Mutex
 	trees   map[source.ID][]source.Entry
 	targets map[source.ID]string // of symbolic links

@@ -27,9 +27,10 @@ func (c *Catalogue) References(ctx context.Context, tree source.Tree) ([]Referen
 	users := map[string][]string{}
 	errs := make([]error, len(c.Images))
 	names := c.names()
+	var files dockerfiles
 	for i := range c.Images {
 		image := &c.Images[i]
-		built, err := image.basis(ctx, tree)
+		built, err := image.basis(ctx, tree, &files)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -60,11 +61,13 @@ func (c *Catalogue) names() map[string]int {
 	return names
 }
 
-// basis returns what the image is built on. inputs is its pruned tree, or a tree
-// that holds it.
-func (i *Image) basis(ctx context.Context, inputs source.Tree) (basis, error) {
-	if i.Build.Go != nil {
-		return i.Build.Go.basis(), nil
+// basis returns what the image is built on, read from the whole tree.
+func (i *Image) basis(ctx context.Context, tree source.Tree, files *dockerfiles) (basis, error) {
+	switch b := i.Build; {
+	case b.Go != nil:
+		return b.Go.basis(), nil
+	case b.Dockerfile != nil:
+		return b.Dockerfile.basis(ctx, tree, files, i.Inputs, i.sortedPlatforms())
 	}
 	return basis{}, nil
 }

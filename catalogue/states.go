@@ -3,7 +3,6 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -96,18 +95,14 @@ func FailedImages(err error) []*ImageError {
 }
 
 // look cuts the image's inputs out of the tree and reads its recipe there.
-func (i *Image) look(ctx context.Context, w *walker, tree source.ID) candidate {
+func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
 	c := candidate{State: State{Image: *i}}
-	if i.Build.Dockerfile != nil {
-		c.err = fmt.Errorf("its fingerprint needs the digests of the Dockerfile's base images, and locking them is %w: "+
-			"build it from a go or files recipe, or leave it out of the catalogue", ErrUnsupported)
+	if c.Inputs, c.Files, c.err = w.prune(ctx, root, i.Inputs); c.err != nil {
 		return c
 	}
-	if c.Inputs, c.Files, c.err = w.prune(ctx, tree, i.Inputs); c.err != nil {
-		return c
-	}
+	var err error
 	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs)
-	built, err := i.basis(ctx, c.Inputs)
-	c.basis, c.err = built, errors.Join(c.err, err)
+	c.basis, err = i.basis(ctx, source.Tree{ID: root, Objects: w}, &w.dockerfiles)
+	c.err = errors.Join(c.err, err)
 	return c
 }

@@ -22,6 +22,8 @@ func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree) (toolchain 
 			errs = append(errs, need(ctx, inputs, asset, "is an asset of the image"))
 		}
 		return t.Name, errors.Join(errs...)
+	case b.Dockerfile != nil:
+		return "", nil // read with what it is built on
 	case b.Files != nil:
 		return "", need(ctx, inputs, b.Files.From, "is what the image is made of")
 	default:

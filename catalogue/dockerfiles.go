@@ -1,0 +1,127 @@
+package catalogue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pharos-dev/pharos/catalogue/dockerfile"
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// defaultDockerfile is the DockerfileBuild.Path of a recipe that names none.
+const defaultDockerfile = "Dockerfile"
+
+// dockerfiles parses the Dockerfiles of one tree, each once, however many images
+// are built from it. It is safe for concurrent use.
+type dockerfiles struct {
+	mu     sync.Mutex
+	parsed map[string]func() (*dockerfile.File, error) // by path
+}
+
+// parse returns the Dockerfile at that path of the tree. The context is that of
+// all images of the tree.
+func (d *dockerfiles) parse(ctx context.Context, tree source.Tree, file string) (*dockerfile.File, error) {
+	d.mu.Lock()
+	if d.parsed == nil {
+		d.parsed = map[string]func() (*dockerfile.File, error){}
+	}
+	once := d.parsed[file]
+	if once == nil {
+		once = sync.OnceValues(func() (*dockerfile.File, error) { return parseDockerfileOf(ctx, tree, file) })
+		d.parsed[file] = once
+	}
+	d.mu.Unlock()
+	return once()
+}
+
+func parseDockerfileOf(ctx context.Context, tree source.Tree, file string) (*dockerfile.File, error) {
+	entry, err := find(ctx, tree, file)
+	switch {
+	case err != nil:
+		return nil, err
+	case entry.Mode == 0:
+		return nil, &InputError{Path: file, Reason: "is what builds the image, and is not in the tree: correct build.dockerfile.path"}
+	case !entry.Mode.IsFile():
+		return nil, &InputError{Path: file, Reason: "is what builds the image, and must be an ordinary file: no folder, symbolic link or submodule"}
+	}
+	content, err := tree.ReadFile(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	return dockerfile.Parse(file, content)
+}
+
+// basis returns what an image is built on for each of the platforms.
+func (b *DockerfileBuild) basis(ctx context.Context, tree source.Tree, files *dockerfiles, inputs Patterns, platforms []string) (basis, error) {
+	file := b.file()
+	if !inputs.Match(file) {
+		return basis{}, &InputError{Path: file, Reason: "is what builds the image, and is not among its inputs: add it to them"}
+	}
+	parsed, err := files.parse(ctx, tree, file)
+	if err != nil {
+		return basis{}, err
+	}
+	var built basis
+	var errs []error
+	for _, platform := range platforms {
+		plan, err := parsed.Plan(dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		built.frontend = plan.Frontend
+		built.bases = append(built.bases, basesOf{platform: platform, refs: plan.Bases})
+	}
+	if len(errs) > 0 {
+		return basis{}, distinct(errs)
+	}
+	for _, ref := range built.references() {
+		if !reference.MatchString(ref) {
+			errs = append(errs, &InputError{Path: file, Reason: fmt.Sprintf("names %q, which is no reference of an image by tag or SHA-256 digest", ref)})
+		}
+	}
+	same := func(other basesOf) bool { return slices.Equal(other.refs, built.bases[0].refs) }
+	if len(built.bases) > 0 && !slices.ContainsFunc(built.bases, func(of basesOf) bool { return !same(of) }) {
+		built.bases = []basesOf{{refs: built.bases[0].refs}}
+	}
+	return built, errors.Join(errs...)
+}
+
+// find returns the entry at a path, the zero Entry if there is none. An object
+// that is missing is an error, unlike to Lookup.
+func find(ctx context.Context, tree source.Tree, name string) (source.Entry, error) {
+	at := source.Entry{Mode: source.ModeDir, ID: tree.ID}
+	for part := range strings.SplitSeq(name, "/") {
+		if at.Mode != source.ModeDir {
+			return source.Entry{}, nil
+		}
+		entries, err := tree.Objects.Tree(ctx, at.ID)
+		if err != nil {
+			return source.Entry{}, fmt.Errorf("%s: %w", name, err)
+		}
+		i := slices.IndexFunc(entries, func(e source.Entry) bool { return e.Name == part })
+		if i < 0 {
+			return source.Entry{}, nil
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// file is the path of the Dockerfile.
+func (b *DockerfileBuild) file() string { return cleanPath(cmp.Or(b.Path, defaultDockerfile)) }
+
+// distinct joins errors and leaves out those that say the same.
+func distinct(errs []error) error {
+	said := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		again := said[err.Error()]
+		said[err.Error()] = true
+		return again
+	})...)
+}
