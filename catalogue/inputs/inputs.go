@@ -1,0 +1,136 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/gopackage"
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// Config is what the go command is run with; see gopackage.Config.
+type Config = gopackage.Config
+
+// Check compares what each recipe of a tree's pharos.yaml reads of the tree with
+// its inputs. It finds
+//
+//   - files that the recipe reads of the whole tree and would not see in a build
+//   - patterns of inputs of which the recipe reads no file
+//   - sources of a Dockerfile that match nothing, or of which it cannot be said
+//     what they take
+//   - Go packages that do not load
+//
+// What catalogue.Check finds is not among them. The findings come in the
+// catalogue's order. That there is no go command is a finding on each Go image,
+// and no other images need it. The error is the one of catalogue.Load, or says
+// what could not be read.
+func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding, error) {
+	loaded, err := catalogue.Load(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filePaths(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := readPrograms(ctx, tree, loaded, c)
+	if err != nil {
+		return nil, err
+	}
+	var findings []catalogue.Finding
+	for _, image := range loaded.Images {
+		k := &check{ctx: ctx, tree: tree, image: image, paths: paths}
+		switch {
+		case image.Build.Go != nil:
+			k.goImage(programs)
+		case image.Build.Dockerfile != nil:
+			err = k.dockerfile()
+		case image.Build.Files != nil:
+			k.files()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("check image %s: %w", image.Name, err)
+		}
+		findings = append(findings, k.findings...)
+	}
+	return findings, nil
+}
+
+// check compares for one image.
+type check struct {
+	ctx      context.Context
+	tree     source.Tree
+	image    catalogue.Image
+	paths    []string // of all files of the tree
+	findings []catalogue.Finding
+}
+
+func (k *check) add(f catalogue.Finding) {
+	f.Image = k.image.Name
+	k.findings = append(k.findings, f)
+}
+
+// programs are what the Go images read, by the image's name.
+type programs struct {
+	reads map[string]gopackage.Reads
+	noGo  error
+}
+
+// readPrograms asks the go command once for all images.
+func readPrograms(ctx context.Context, tree source.Tree, c *catalogue.Catalogue, config Config) (p programs, err error) {
+	var names []string
+	var recipes []gopackage.Recipe
+	for _, image := range c.Images {
+		if image.Build.Go != nil {
+			names = append(names, image.Name)
+			recipes = append(recipes, gopackage.Recipe{Build: *image.Build.Go, Platforms: image.Platforms})
+		}
+	}
+	if len(recipes) == 0 {
+		return p, nil
+	}
+	folder, err := gopackage.Open(ctx, tree, config)
+	if errors.Is(err, gopackage.ErrNoGo) {
+		p.noGo = err
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	reads, err := folder.Reads(ctx, recipes)
+	if err != nil {
+		return p, err
+	}
+	p.reads = map[string]gopackage.Reads{}
+	for i, name := range names {
+		p.reads[name] = reads[i]
+	}
+	return p, nil
+}
+
+func (k *check) files() {
+	from := path.Clean(k.image.Build.Files.From)
+	k.unread(func(name string) bool { return below(name, from) }, from)
+}
+
+func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
+	var paths []string
+	err := tree.Walk(ctx, func(name string, e source.Entry) error {
+		if e.Mode != source.ModeDir {
+			paths = append(paths, name)
+		}
+		return nil
+	})
+	slices.Sort(paths)
+	return paths, err
+}
+
+// below says whether a file is the folder or inside of it.
+func below(name, dir string) bool {
+	return dir == "." || name == dir || len(name) > len(dir) && name[len(dir)] == '/' && name[:len(dir)] == dir
+}
