@@ -13,6 +13,20 @@
 // tags can be moved by anyone, so [Registry.Find] believes the annotation, which
 // the digest covers, and nothing else. No manifest should name that tag.
 //
+// # What a registry lost
+//
+// Registries lose parts of an image: a garbage collection at the wrong moment, a
+// restored backup, a full disk. An index says nothing of that, so:
+//
+//   - [Registry.Lookup] asks for the index alone. One request for each image is
+//     what an answer that nothing changed may cost.
+//   - [Registry.Find] and [Registry.Verify] ask for every manifest and every blob
+//     that the index names, and call an image that is not complete not found.
+//     They are for images that are about to be delivered.
+//   - [Registry.Push] asks for the same, and sends what is not there, whether or
+//     not the registry has the index. So building an image again mends it: the
+//     same build has the same digests.
+//
 // # Plain HTTP
 //
 // go-containerregistry falls back to plain HTTP by itself for localhost, the

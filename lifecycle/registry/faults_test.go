@@ -105,18 +105,8 @@ func TestPushAfterTheRegistryLostTheImage(t *testing.T) {
 	host, r, fp := devtest.Registry(t), newRegistry(t, nil), fingerprint("api")
 	index := newIndex(t, "linux/amd64")
 	digest := push(t, r, host+"/dev/api", index, fp)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "http://"+host+"/v2/dev/api/manifests/"+string(digest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusAccepted {
-		t.Fatalf("delete the manifest: %s, %v", resp.Status, err)
-	}
-	_, err = r.Lookup(t.Context(), host+"/dev/api", digest)
+	remove(t, "http://"+host+"/v2/dev/api/manifests/"+string(digest))
+	_, err := r.Lookup(t.Context(), host+"/dev/api", digest)
 	wantError(t, err, lifecycle.ErrImageNotFound)
 	push(t, r, host+"/dev/api", index, fp)
 	if _, err := r.Lookup(t.Context(), host+"/dev/api", digest); err != nil {

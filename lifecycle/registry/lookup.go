@@ -21,23 +21,22 @@ import (
 var errNotAnIndex = errors.New("it is not an image index")
 
 // Lookup implements [lifecycle.Registry]. It reads the index, which a HEAD
-// request would not show the platforms of; that is one request. What stands
-// behind the digest and is not an image index is an error.
+// request would not show the platforms of; that is one request. What the index
+// names is taken for there: [Registry.Verify] asks. What stands behind the
+// digest and is not an image index is an error.
 func (r *Registry) Lookup(ctx context.Context, repository string, digest lifecycle.Digest) (lifecycle.RegistryImage, error) {
 	const op = "look up image"
-	repo, err := r.repository(op, repository)
+	ref, err := r.digest(op, repository, digest)
 	if err != nil {
 		return lifecycle.RegistryImage{}, err
 	}
-	ref, err := name.NewDigest(repo.Name()+"@"+string(digest), r.nameOptions()...)
-	if err != nil {
-		return lifecycle.RegistryImage{}, badName(op, repository+"@"+string(digest), err)
-	}
-	return r.read(ctx, op, ref)
+	found, _, err := r.read(ctx, op, ref)
+	return found, err
 }
 
 // Find implements [lifecycle.Registry]: it follows the fingerprint's tag, and
-// then goes by the annotation of the index alone.
+// then goes by the annotation of the index alone. What it finds is complete, as
+// by [Registry.Verify]: nobody has run it yet.
 func (r *Registry) Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (lifecycle.RegistryImage, error) {
 	const op = "find image"
 	repo, err := r.repository(op, repository)
@@ -49,13 +48,19 @@ func (r *Registry) Find(ctx context.Context, repository string, fp catalogue.Fin
 		return lifecycle.RegistryImage{}, &lifecycle.Error{Op: op, On: repository, Err: err}
 	}
 	ref := repo.Tag(tag)
-	found, err := r.read(ctx, op, ref)
+	found, desc, err := r.read(ctx, op, ref)
 	if errors.Is(err, errNotAnIndex) || err == nil && found.Fingerprint != fp {
 		return lifecycle.RegistryImage{}, &lifecycle.Error{
 			Op: op, On: ref.String(), Err: fmt.Errorf("%w: the tag leads to something else", lifecycle.ErrImageNotFound),
 		}
 	}
-	return found, err
+	if err == nil {
+		err = r.verify(ctx, op, ref, desc)
+	}
+	if err != nil {
+		return lifecycle.RegistryImage{}, err
+	}
+	return found, nil
 }
 
 // Tag is the tag that an image of a fingerprint is found by: "fp-" and the 64
@@ -68,16 +73,29 @@ func Tag(fp catalogue.Fingerprint) (string, error) {
 	return "fp-" + digits, nil
 }
 
-func (r *Registry) read(ctx context.Context, op string, ref name.Reference) (lifecycle.RegistryImage, error) {
+// digest is a reference to one digest of a repository.
+func (r *Registry) digest(op, repository string, digest lifecycle.Digest) (name.Digest, error) {
+	repo, err := r.repository(op, repository)
+	if err != nil {
+		return name.Digest{}, err
+	}
+	ref, err := name.NewDigest(repo.Name()+"@"+string(digest), r.nameOptions()...)
+	if err != nil {
+		return name.Digest{}, badName(op, repository+"@"+string(digest), err)
+	}
+	return ref, nil
+}
+
+func (r *Registry) read(ctx context.Context, op string, ref name.Reference) (lifecycle.RegistryImage, *remote.Descriptor, error) {
 	desc, err := r.get(ctx, op, ref)
 	if err != nil {
-		return lifecycle.RegistryImage{}, err
+		return lifecycle.RegistryImage{}, nil, err
 	}
 	found, err := parse(desc)
 	if err != nil {
-		return lifecycle.RegistryImage{}, &lifecycle.Error{Op: op, On: ref.String(), Err: err}
+		return lifecycle.RegistryImage{}, nil, &lifecycle.Error{Op: op, On: ref.String(), Err: err}
 	}
-	return found, nil
+	return found, desc, nil
 }
 
 // get reads a manifest, of which go-containerregistry checks the digest.

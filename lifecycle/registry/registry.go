@@ -50,6 +50,8 @@ const (
 	pullJobs = 16
 	// pushJobs is how many blobs of one push are sent at once.
 	pushJobs = 4
+	// verifyJobs is how many blobs of one image are asked for at once.
+	verifyJobs = 4
 
 	dialTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute

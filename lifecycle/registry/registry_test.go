@@ -45,17 +45,7 @@ func TestPushLookupFind(t *testing.T) {
 		t.Errorf("Find (-want +got):\n%s", diff)
 	}
 	// As any other client sees it.
-	ref, err := name.NewDigest(repo + "@" + string(digest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := remote.Index(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validate.Index(stored); err != nil {
-		t.Errorf("the pushed index is not valid: %v", err)
-	}
+	wantValid(t, repo, digest)
 }
 
 func TestWhatIsNotThere(t *testing.T) {
