@@ -56,6 +56,10 @@ func Open(ctx context.Context, tree source.Tree, c Config) (f *Folder, err error
 			f = nil
 		}
 	}()
+	// TempDir may lie in a checkout: git is to see nothing of this.
+	if err := os.WriteFile(filepath.Join(base, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+		return f, err
+	}
 	// The go command prints paths without symbolic links.
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		return f, err
