@@ -155,7 +155,7 @@ func (e *explainer) states(ctx context.Context, before, after *State) ([]Reason,
 		var err error
 		switch is.kind {
 		case ReasonInput:
-			more, err = explainInputs(ctx, old.text(), new.text(), before.Inputs, after.Inputs)
+			more, err = explainInputs(ctx, old, new, before.Inputs, after.Inputs)
 		case ReasonBase:
 			more = bases(is, old, new, before, after)
 		case ReasonDependency:

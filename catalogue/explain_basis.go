@@ -46,15 +46,15 @@ func exchanged(old, new []ground, any bool) []exchange {
 }
 
 // bases returns a reason for each image of a registry that came, went, or took
-// the place of another one.
+// the place of another one, whatever platform it is for.
 func bases(is recorded, old, new *recorded, before, after *State) []Reason {
-	was, now := old.bases(before), new.bases(after)
+	file := is.dockerfile(before, after)
 	var reasons []Reason
-	for _, x := range exchanged(was, now, true) {
-		reasons = append(reasons, Reason{Kind: ReasonBase, Field: is.field, Old: x.old.pinned(), New: x.new.pinned()})
+	for _, x := range exchanged(old.bases(before), new.bases(after), true) {
+		reasons = append(reasons, Reason{Kind: ReasonBase, Path: file, Field: is.field, Old: x.old.pinned(), New: x.new.pinned()})
 	}
 	if len(reasons) == 0 { // nothing but their order
-		reasons = []Reason{{Kind: ReasonBase, Field: is.field, Old: old.value(), New: new.value()}}
+		reasons = []Reason{{Kind: ReasonBase, Path: file, Field: is.field, Old: old.value(), New: new.value()}}
 	}
 	return reasons
 }
@@ -65,7 +65,7 @@ func (r *recorded) bases(state *State) []ground {
 		return nil
 	}
 	var all []ground
-	for _, digest := range r.texts {
+	for _, digest := range r.texts() {
 		g := ground{id: digest}
 		for _, ref := range append(slices.Clone(state.Bases), state.Frontend) {
 			if name, at, _ := strings.Cut(ref, "@"); at == digest {
@@ -76,6 +76,20 @@ func (r *recorded) bases(state *State) []ground {
 		all = append(all, g)
 	}
 	return all
+}
+
+// dockerfile returns the path of the Dockerfile that says so, the new one if
+// there is one; "" if it is pharos.yaml that does.
+func (r *recorded) dockerfile(before, after *State) string {
+	if strings.HasPrefix(r.field, "build.") {
+		return ""
+	}
+	for _, f := range slices.Concat(after.Preimage, before.Preimage) {
+		if f.Key == "dockerfile.path" {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // pinned returns a reference by digest; the digest alone if that is all that is
@@ -97,9 +111,10 @@ func (g ground) value() *Value {
 // dependencies returns a reason for each image of the catalogue that changed,
 // that the image came to be built on, or that it no longer is.
 func (e *explainer) dependencies(ctx context.Context, is recorded, old, new *recorded, before, after *State) ([]Reason, error) {
+	file := is.dockerfile(before, after)
 	var reasons []Reason
 	for _, x := range exchanged(e.old.dependencies(old, before), e.new.dependencies(new, after), false) {
-		r := Reason{Kind: ReasonDependency, Field: is.field, Image: x.old.name, Old: x.old.value(), New: x.new.value()}
+		r := Reason{Kind: ReasonDependency, Path: file, Field: is.field, Image: x.old.name, Old: x.old.value(), New: x.new.value()}
 		switch {
 		case x.old == ground{}:
 			r.Image = x.new.name
@@ -112,7 +127,7 @@ func (e *explainer) dependencies(ctx context.Context, is recorded, old, new *rec
 		reasons = append(reasons, r)
 	}
 	if len(reasons) == 0 { // nothing but their order
-		reasons = []Reason{{Kind: ReasonDependency, Field: is.field, Old: old.value(), New: new.value()}}
+		reasons = []Reason{{Kind: ReasonDependency, Path: file, Field: is.field, Old: old.value(), New: new.value()}}
 	}
 	return reasons, nil
 }
@@ -123,7 +138,7 @@ func (s *Side) dependencies(r *recorded, state *State) []ground {
 		return nil
 	}
 	var all []ground
-	for _, fingerprint := range r.texts {
+	for _, fingerprint := range r.texts() {
 		g := ground{id: fingerprint}
 		for _, st := range s.States {
 			if string(st.Fingerprint) != fingerprint {

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// recorded is what a preimage says of one thing: a field of pharos.yaml with all
-// of its lines, if it is a list.
+// recorded is what a preimage says of one thing: one line, or those of a list.
 type recorded struct {
 	kind  ReasonKind
-	field string // in the words of pharos.yaml
+	field string // as Reason.Field
 	list  bool
-	texts []string
+	lines []Field
 }
 
 // value returns nil for what is not recorded.
@@ -21,21 +20,25 @@ func (r *recorded) value() *Value {
 	case r == nil:
 		return nil
 	case r.list:
-		return &Value{List: r.texts}
+		return &Value{List: r.texts()}
 	}
-	return text(r.texts[0])
+	return text(r.lines[0].Value)
 }
 
-// text returns the first line, "" for what is not recorded.
-func (r *recorded) text() string {
+// texts returns the values of the lines, none for what is not recorded.
+func (r *recorded) texts() []string {
 	if r == nil {
-		return ""
+		return nil
 	}
-	return r.texts[0]
+	var texts []string
+	for _, line := range r.lines {
+		texts = append(texts, line.Value)
+	}
+	return texts
 }
 
 func (r *recorded) same(other *recorded) bool {
-	return r != nil && other != nil && slices.Equal(r.texts, other.texts)
+	return r != nil && other != nil && slices.Equal(r.lines, other.lines)
 }
 
 // gather puts the lines of a preimage together, by what they are about.
@@ -47,7 +50,7 @@ func gather(preimage []Field) map[string]*recorded {
 		if all[id] == nil {
 			all[id] = &r
 		}
-		all[id].texts = append(all[id].texts, f.Value)
+		all[id].lines = append(all[id].lines, f)
 	}
 	return all
 }
@@ -63,40 +66,34 @@ func recordedAs(key string) recorded {
 	case "builder.version":
 		return recorded{kind: ReasonBuilder}
 	}
-	name, list := key, false
-	if before, last, ok := cutLast(key); ok && isIndex(last) && !isMap(before) {
-		name, list = before, true
+	builder, rest, _ := strings.Cut(key, ".")
+	field, index, list := strings.Cut(rest, ".")
+	switch {
+	case builder == "platform":
+		return recorded{kind: ReasonRecipe, field: "platforms", list: true}
+	case field == "base", field == "frontend":
+		return recorded{kind: ReasonBase, field: basisField(builder, field), list: list}
+	case field == "image":
+		return recorded{kind: ReasonDependency, field: basisField(builder, "base"), list: list}
+	case field == "frontendImage":
+		return recorded{kind: ReasonDependency, field: basisField(builder, "frontend"), list: list}
+	case list && field != "env" && field != "args" && isIndex(index):
+		return recorded{kind: ReasonRecipe, field: "build." + builder + "." + field, list: true}
 	}
-	if name == "platform" {
-		return recorded{kind: ReasonRecipe, field: "platforms", list: list}
-	}
-	kind := ReasonRecipe
-	switch _, field, _ := strings.Cut(name, "."); {
-	case isField(field, "base"), isField(field, "frontend"):
-		kind = ReasonBase
-	case isField(field, "image"):
-		kind = ReasonDependency
-	}
-	return recorded{kind: kind, field: "build." + name, list: list}
+	return recorded{kind: ReasonRecipe, field: "build." + key}
 }
 
-func cutLast(key string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(key, '.')
-	if i < 0 {
-		return key, "", false
+// basisField returns where it stands what an image is built on: in pharos.yaml,
+// or in a Dockerfile.
+func basisField(builder, field string) string {
+	if builder == BuildDockerfile {
+		return field
 	}
-	return key[:i], key[i+1:], true
+	return "build." + builder + "." + field
 }
 
 // isIndex says whether it is the number of a line of a list.
 func isIndex(s string) bool { return len(s) >= 4 && strings.Trim(s, "0123456789") == "" }
-
-// isMap says whether what follows is a name, whatever it looks like.
-func isMap(key string) bool {
-	return strings.HasSuffix(key, ".env") || strings.HasSuffix(key, ".args")
-}
-
-func isField(name, field string) bool { return name == field || strings.HasPrefix(name, field+".") }
 
 // changedFields calls visit for what differs between two preimages, in order.
 func changedFields(old, new []Field, visit func(is recorded, old, new *recorded) error) error {

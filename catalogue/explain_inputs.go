@@ -9,10 +9,11 @@ import (
 )
 
 // explainInputs returns what differs between two pruned trees, or that they do
-// if the files of one are not at hand. IDs are those of the preimages.
-func explainInputs(ctx context.Context, oldID, newID string, old, new source.Tree) ([]Reason, error) {
-	unknown := []Reason{{Kind: ReasonInput, Old: text(oldID), New: text(newID)}}
-	if old.Objects == nil || new.Objects == nil || string(old.ID) != oldID || string(new.ID) != newID {
+// if the files of one are not at hand.
+func explainInputs(ctx context.Context, recordedOld, recordedNew *recorded, old, new source.Tree) ([]Reason, error) {
+	oldID, newID := recordedOld.value(), recordedNew.value()
+	unknown := []Reason{{Kind: ReasonInput, Old: oldID, New: newID}}
+	if old.Objects == nil || new.Objects == nil || string(old.ID) != oldID.String() || string(new.ID) != newID.String() {
 		return unknown, nil
 	}
 	changes, err := source.Diff(ctx, measured(old), measured(new))

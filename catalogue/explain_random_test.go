@@ -89,7 +89,7 @@ func changesByHand(t *testing.T, before, after State) map[string]bool {
 		case key == "go.base":
 			changed["base build.go.base"] = true
 		case key == "go.image":
-			changed["dependency build.go.image"] = true
+			changed["dependency build.go.base"] = true
 		case strings.HasPrefix(key, "go.env."):
 			changed["recipe build."+key] = true
 		default:

@@ -37,14 +37,15 @@ type Reason struct {
 	Kind ReasonKind `json:"kind"`
 	// Path is the path of an input from the root of the tree. It is empty if
 	// the files of a side are not at hand: Old and New are the IDs of the pruned
-	// trees then. Of a recipe it is the file that the value comes from, if that
-	// is not pharos.yaml, such as go.mod for the toolchain.
+	// trees then. Of another reason it is the file that says so, if that is not
+	// pharos.yaml: a Dockerfile for what the image is built on, go.mod or go.work
+	// for the toolchain.
 	Path string `json:"path,omitempty"`
 	// Change says how an input changed. A recipe with ChangeAdded or
 	// ChangeRemoved is the whole image.
 	Change Change `json:"change,omitempty"`
-	// Field is where a recipe or a base stands below the image in pharos.yaml,
-	// such as "build.go.ldflags".
+	// Field is where it stands below the image in pharos.yaml, such as
+	// "build.go.ldflags". What a Dockerfile says is "base" or "frontend".
 	Field string `json:"field,omitempty"`
 	// Image is the name of the dependency.
 	Image string `json:"image,omitempty"`
@@ -103,9 +104,9 @@ func (r Reason) String() string {
 	case ReasonInput:
 		return r.input(moved)
 	case ReasonBase:
-		return "base, " + r.Field + ": " + moved
+		return r.base() + ": " + moved
 	case ReasonDependency:
-		return r.dependency()
+		return r.dependency(moved)
 	case ReasonBuilder:
 		return "the builder's version: " + moved
 	case ReasonSchema:
@@ -134,8 +135,17 @@ func (r Reason) input(moved string) string {
 	return r.Path + " was " + string(r.Change)
 }
 
-func (r Reason) dependency() string {
+func (r Reason) base() string {
+	if r.Path != "" {
+		return r.Field + " of " + r.Path
+	}
+	return "base, " + r.Field
+}
+
+func (r Reason) dependency(moved string) string {
 	switch {
+	case r.Image == "":
+		return "what it is built on: " + moved
 	case r.Old == nil:
 		return "it is built on " + r.Image + " now"
 	case r.New == nil:
