@@ -13,9 +13,10 @@ import (
 
 type imagesOptions struct {
 	*shared
-	output *output
-	rev    string
-	check  bool
+	output   *output
+	rev      string
+	worktree bool
+	check    bool
 }
 
 func newImages(s *shared) *cobra.Command {
@@ -30,6 +31,10 @@ toolchain, the bases and the declared inputs. It is computed from the commit
 alone; no cluster and no registry is asked. If an image has none, the command says
 why and exits with 3.
 
+With --worktree it is computed from the working tree as git add -A would commit
+it: edits, deletions and new files that are not ignored. It is the one that the
+commit will have. The index and the objects of the repository are not touched.
+
 --check looks for what is declared wrongly and exits with 1 if it finds
 something: patterns that match nothing or cancel each other out, images that miss
 their own source, toolchains that are not pinned.`,
@@ -39,6 +44,9 @@ their own source, toolchains that are not pinned.`,
   # Those of another one, for a script
   kubectl pharos images --rev v1.2.0 -o json
 
+  # What would the commit change that is not made yet?
+  kubectl pharos images --worktree
+
   # Is pharos.yaml as it should be?
   kubectl pharos images --check`,
 		Args: cobra.NoArgs,
@@ -46,6 +54,8 @@ their own source, toolchains that are not pinned.`,
 	}
 	o.output = newOutput(cmd)
 	cmd.Flags().StringVar(&o.rev, "rev", "", "The revision. The default is HEAD")
+	cmd.Flags().BoolVar(&o.worktree, "worktree", false, "Read the working tree, as it would be committed")
+	_ = cmd.RegisterFlagCompletionFunc("rev", s.completeRevisions)
 	cmd.Flags().BoolVar(&o.check, "check", false, "Look for what is declared wrongly")
 	return cmd
 }
@@ -54,21 +64,19 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	repo, commit, err := o.commit(ctx, o.rev)
+	tree, done, err := o.tree(ctx)
 	if err != nil {
 		return err
 	}
-	if o.output.human() && o.rev == "" {
-		defer o.warnDirty(ctx, repo, "read")()
-	}
+	defer done()
 	if o.check {
-		return o.runCheck(ctx, commit.Tree)
+		return o.runCheck(ctx, tree)
 	}
-	c, err := catalogue.Load(ctx, commit.Tree)
+	c, err := catalogue.Load(ctx, tree)
 	if err != nil {
 		return &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
 	}
-	images, statesErr := o.images(ctx, c, commit.Tree)
+	images, statesErr := o.images(ctx, c, tree)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -79,6 +87,24 @@ func (o *imagesOptions) run(ctx context.Context) error {
 		return &lifecycle.Error{Op: "compute fingerprints", Class: lifecycle.ErrSource, Err: statesErr}
 	}
 	return nil
+}
+
+// tree returns the tree that the flags name. done says what was not read of the
+// working tree, if a person may expect it.
+func (o *imagesOptions) tree(ctx context.Context) (tree source.Tree, done func(), err error) {
+	done = func() {}
+	switch {
+	case o.worktree && o.rev != "":
+		return tree, done, errors.New("--worktree and --rev are two different trees: name one of them")
+	case o.worktree:
+		tree, err = o.workingTree(ctx)
+		return tree, done, err
+	}
+	repo, commit, err := o.commit(ctx, o.rev)
+	if err == nil && o.output.human() && o.rev == "" {
+		done = o.warnDirty(ctx, repo, "read")
+	}
+	return commit.Tree, done, err
 }
 
 type imageFields struct {
