@@ -3,9 +3,13 @@
 package atomicfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 )
 
 // TempPrefix begins the names of temporary files. What a writer that was killed
@@ -16,13 +20,54 @@ const TempPrefix = ".tmp-"
 // leaves it as it is. github.com/google/renameio would do the first half, but it
 // does not flush the folder and does not build on Windows.
 func Write(path string, data []byte) error {
-	folder := filepath.Dir(path)
-	f, err := os.CreateTemp(folder, TempPrefix+"*")
+	f, err := os.CreateTemp(filepath.Dir(path), TempPrefix+"*")
 	if err != nil {
 		return err
 	}
-	name := f.Name()
-	_, err = f.Write(data)
+	return finish(f, path, data)
+}
+
+// Replace makes path hold data, or leaves it as it is, for a file of the user's
+// among others of theirs: it keeps the permissions of the file that it replaces,
+// and gives a new one those of any new file. What an earlier call that was killed
+// left beside it is removed; of two calls at once, one may fail therefore.
+func Replace(path string, data []byte) error {
+	folder, prefix := filepath.Dir(path), "."+filepath.Base(path)+TempPrefix
+	if err := sweep(folder, prefix); err != nil {
+		return err
+	}
+	name := filepath.Join(folder, prefix+strconv.Itoa(os.Getpid()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		// The permissions of a file on a system that has none cannot be kept.
+		_ = os.Chmod(name, info.Mode().Perm())
+	}
+	return finish(f, path, data)
+}
+
+// sweep removes the files of a folder whose names begin so.
+func sweep(folder, prefix string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish fills the temporary file and gives it its final name.
+func finish(f *os.File, path string, data []byte) error {
+	_, err := f.Write(data)
 	if err == nil {
 		// Without this, a power failure after the rename could leave an empty
 		// file under the final name.
@@ -32,13 +77,13 @@ func Write(path string, data []byte) error {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(name, path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(name)
+		_ = os.Remove(f.Name())
 		return err
 	}
-	return SyncFolder(folder)
+	return SyncFolder(filepath.Dir(path))
 }
 
 // SyncFolder flushes renames in a folder: until then a power failure can undo

@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/pharos-dev/pharos/internal/atomicfile"
@@ -40,5 +41,60 @@ func TestWriteFailureLeavesNothing(t *testing.T) {
 	left, err := os.ReadDir(folder)
 	if err != nil || len(left) != 1 {
 		t.Fatalf("left %v, %v, want only the folder that was there", left, err)
+	}
+}
+
+func TestReplaceKeepsPermissions(t *testing.T) {
+	folder := t.TempDir()
+	name, plain := filepath.Join(folder, "f"), filepath.Join(folder, "plain")
+	if err := os.WriteFile(plain, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ordinary, err := os.Stat(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMode := ordinary.Mode()
+	for _, content := range []string{"new", "other"} {
+		if err := atomicfile.Replace(name, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.Mode() != wantMode {
+			t.Errorf("%s: mode %v, error %v, want %v", content, info.Mode(), err, wantMode)
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != content {
+			t.Errorf("read %q, %v, want %q", got, err, content)
+		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if info, err = os.Stat(name); err != nil {
+			t.Fatal(err)
+		}
+		wantMode = info.Mode()
+	}
+}
+
+func TestReplaceRemovesWhatWasLeft(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{".f.tmp-1", ".f.tmp-99999", ".tmp-theirs", ".g.tmp-1"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := atomicfile.Replace(filepath.Join(folder, "f"), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".g.tmp-1", ".tmp-theirs", "f"}; !slices.Equal(names, want) {
+		t.Errorf("there are %q, want %q", names, want)
 	}
 }

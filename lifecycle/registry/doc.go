@@ -32,8 +32,14 @@
 // go-containerregistry falls back to plain HTTP by itself for localhost, the
 // loopback addresses, names that end in ".local" and the private addresses of
 // RFC 1918. Here that is refused, with an error that says so, unless
-// [Config].Insecure is set. With it, HTTPS is tried first on every host, and
-// plain HTTP where that fails.
+// [Config].Insecure is set or [Config].InsecureHosts names the host. HTTPS is
+// tried first then, and plain HTTP where that fails. What an insecure registry
+// redirects to is on another host, and not allowed by its name.
+//
+// # Tags
+//
+// [Registry.Resolve] says where a tag leads now. It is for those who write that
+// down, as kubectl pharos lock does; nothing else here follows a tag.
 //
 // # Failures
 //

@@ -31,7 +31,7 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 	switch {
 	case errors.Is(err, errPlainHTTP):
 		e.Class = lifecycle.ErrUnreachable
-		e.Advice = fmt.Sprintf("If %s really speaks plain HTTP, allow it with registry.insecure: true.", host)
+		e.Advice = fmt.Sprintf("If %[1]s really speaks plain HTTP, allow it: a Target with registry.insecure: true, kubectl pharos lock with --insecure-registry %[1]s.", host)
 	case errors.As(err, &answer):
 		e.Advice, e.Class = classify(answer, host, repo)
 	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):

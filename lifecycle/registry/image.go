@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
@@ -24,9 +23,9 @@ import (
 // cannot be reached or refuses.
 func (r *Registry) Image(ctx context.Context, reference, platform string) (v1.Image, error) {
 	const op = "pull base image"
-	ref, err := name.NewDigest(reference, r.nameOptions()...)
+	ref, err := r.pinned(op, reference)
 	if err != nil {
-		return nil, badName(op, reference, err)
+		return nil, err
 	}
 	desc, err := r.get(ctx, op, ref)
 	if err != nil {
@@ -45,13 +44,9 @@ func (r *Registry) Image(ctx context.Context, reference, platform string) (v1.Im
 	if err != nil {
 		return nil, &lifecycle.Error{Op: op, On: ref.String(), Class: lifecycle.ErrSource, Err: err}
 	}
-	var config *v1.ConfigFile
-	err = r.retry.do(ctx, r.log, op, func(context.Context) (err error) {
-		config, err = img.ConfigFile()
-		return err
-	})
+	config, err := r.config(ctx, op, ref, img)
 	if err != nil {
-		return nil, fail(ctx, op, ref, ref.Context(), err)
+		return nil, err
 	}
 	if have := platformName(*config.Platform()); !serves(have, platform) {
 		return nil, &lifecycle.Error{Op: op, On: ref.String(), Class: lifecycle.ErrSource, Err: fmt.Errorf("it is for %s, not for %s", have, platform)}

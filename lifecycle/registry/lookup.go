@@ -79,11 +79,7 @@ func (r *Registry) digest(op, repository string, digest lifecycle.Digest) (name.
 	if err != nil {
 		return name.Digest{}, err
 	}
-	ref, err := name.NewDigest(repo.Name()+"@"+string(digest), r.nameOptions()...)
-	if err != nil {
-		return name.Digest{}, badName(op, repository+"@"+string(digest), err)
-	}
-	return ref, nil
+	return r.pinned(op, repo.Name()+"@"+string(digest))
 }
 
 func (r *Registry) read(ctx context.Context, op string, ref name.Reference) (lifecycle.RegistryImage, *remote.Descriptor, error) {
@@ -105,15 +101,18 @@ func (r *Registry) get(ctx context.Context, op string, ref name.Reference) (*rem
 		desc, err = r.puller.Get(ctx, ref)
 		return err
 	})
-	switch {
-	case err == nil:
-		return desc, nil
-	case ctx.Err() == nil && notFound(err):
-		return nil, &lifecycle.Error{
+	return desc, r.explain(ctx, op, ref, err)
+}
+
+// explain makes an error of what an operation on a reference ended with, which
+// may be that there is no such thing.
+func (r *Registry) explain(ctx context.Context, op string, ref name.Reference, err error) error {
+	if err != nil && ctx.Err() == nil && notFound(err) {
+		return &lifecycle.Error{
 			Op: op, On: ref.String(), Err: &cause{text: lifecycle.ErrImageNotFound.Error(), err: errors.Join(lifecycle.ErrImageNotFound, err)},
 		}
 	}
-	return nil, fail(ctx, op, ref, ref.Context(), err)
+	return fail(ctx, op, ref, ref.Context(), err)
 }
 
 func parse(desc *remote.Descriptor) (lifecycle.RegistryImage, error) {

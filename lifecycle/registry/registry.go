@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ type Config struct {
 	// Insecure allows plain HTTP, on every host, where a registry does not
 	// speak HTTPS. The default refuses it, on loopback and private addresses too.
 	Insecure bool
+	// InsecureHosts are hosts, "localhost:5000", on which alone plain HTTP is
+	// allowed in that way. The default is none.
+	InsecureHosts []string
 	// Transport carries the requests. The default goes through no proxy, gives
 	// a connection 30 s and an answer, once all of a request is sent, 2 min. To
 	// use the proxies that the environment names, clone http.DefaultTransport.
@@ -36,7 +40,6 @@ type Config struct {
 // Registry reads and writes images. It is safe for concurrent use.
 type Registry struct {
 	keychain  authn.Keychain
-	insecure  bool
 	transport *guard
 	puller    *remote.Puller
 	log       *slog.Logger
@@ -70,8 +73,7 @@ func New(c Config) (*Registry, error) {
 	}
 	r := &Registry{
 		keychain:  c.Keychain,
-		insecure:  c.Insecure,
-		transport: &guard{inner: c.Transport, insecure: c.Insecure},
+		transport: &guard{inner: c.Transport, insecure: c.Insecure, hosts: lower(c.InsecureHosts)},
 		log:       c.Log,
 		retry:     defaultRetry,
 	}
@@ -108,19 +110,44 @@ func (r *Registry) options(jobs int) []remote.Option {
 	}
 }
 
-func (r *Registry) nameOptions() []name.Option {
-	if r.insecure {
+func lower(hosts []string) []string {
+	hosts = slices.Clone(hosts)
+	for i, host := range hosts {
+		hosts[i] = strings.ToLower(host)
+	}
+	return hosts
+}
+
+// nameOptions are those of a name on a host. Without them, HTTPS alone is tried,
+// but where go-containerregistry takes plain HTTP for granted; see guard.
+func (r *Registry) nameOptions(host string) []name.Option {
+	if r.transport.allows(host) {
 		return []name.Option{name.Insecure}
 	}
 	return nil
 }
 
 func (r *Registry) repository(op, repository string) (name.Repository, error) {
-	repo, err := name.NewRepository(repository, r.nameOptions()...)
+	repo, err := name.NewRepository(repository)
+	if err == nil {
+		repo, err = name.NewRepository(repository, r.nameOptions(repo.RegistryStr())...)
+	}
 	if err != nil {
 		return repo, badName(op, repository, err)
 	}
 	return repo, nil
+}
+
+// pinned is a reference by digest.
+func (r *Registry) pinned(op, reference string) (name.Digest, error) {
+	ref, err := name.NewDigest(reference)
+	if err == nil {
+		ref, err = name.NewDigest(reference, r.nameOptions(ref.RegistryStr())...)
+	}
+	if err != nil {
+		return ref, badName(op, reference, err)
+	}
+	return ref, nil
 }
 
 // badName leaves out what stands before an "@" in a host: it may be a password.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,13 +24,14 @@ var errPlainHTTP = errors.New("plain HTTP is not allowed here")
 // registry wants to be left alone.
 type guard struct {
 	inner    http.RoundTripper
-	insecure bool
+	insecure bool     // on every host
+	hosts    []string // the hosts on which alone, in lower case
 
 	greetings sync.Map // scheme://host → *greeting
 }
 
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme == "http" && !g.insecure {
+	if req.URL.Scheme == "http" && !g.allows(req.URL.Host) {
 		closeBody(req)
 		return nil, errPlainHTTP
 	}
@@ -48,6 +50,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		note(req.Context(), resp.Header.Get("Retry-After"))
 	}
 	return resp, nil
+}
+
+// allows says whether plain HTTP is allowed on a host.
+func (g *guard) allows(host string) bool {
+	return g.insecure || slices.Contains(g.hosts, strings.ToLower(host))
 }
 
 func closeBody(req *http.Request) {

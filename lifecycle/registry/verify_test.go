@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	fake "github.com/google/go-containerregistry/pkg/registry"
-
 	"github.com/google/go-containerregistry/pkg/name"
+	fake "github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -157,5 +159,26 @@ func TestVerifyGoesOnAfterFaults(t *testing.T) {
 			_, err := r.Verify(t.Context(), repo, digest)
 			wantError(t, err, lifecycle.ErrUnreachable, "403", "!"+lifecycle.ErrImageNotFound.Error())
 		})
+	}
+}
+
+// An index may hold indexes.
+func TestVerifyAnIndexInAnIndex(t *testing.T) {
+	t.Parallel()
+	host, r, fp := devtest.Registry(t), newRegistry(t, nil), fingerprint("api")
+	inner := newIndex(t, "linux/amd64")
+	outer := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: inner})
+	digest := push(t, r, host+"/dev/api", outer, fp)
+	manifest, err := inner.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := manifest.Manifests[0].Digest.String()
+	remove(t, "http://"+host+"/v2/dev/api/manifests/"+lost)
+	_, err = r.Verify(t.Context(), host+"/dev/api", digest)
+	wantError(t, err, lifecycle.ErrImageNotFound, "it lost the manifest "+lost)
+	push(t, r, host+"/dev/api", outer, fp)
+	if _, err = r.Verify(t.Context(), host+"/dev/api", digest); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,116 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// ErrChanged is matched by the error of [Report.Write] when the file is no longer
+// what was compared.
+var ErrChanged = errors.New(catalogue.LockFileName + " is not what it was read as")
+
+// FailedError is returned when references have no usable answer. It matches what
+// the errors of its entries match, and [lifecycle.ErrSource] for a reference that
+// leads nowhere or to the wrong platforms.
+type FailedError struct {
+	Entries []Entry // those that failed, in the order of the report
+	Of      int     // how many references are in use
+}
+
+// Error has the failures on lines of their own, each with what to do.
+func (e *FailedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of the %d references cannot be locked:", len(e.Entries), e.Of)
+	for _, f := range e.Entries {
+		err := f.Err
+		var advice string
+		if of, ok := errors.AsType[*lifecycle.Error](err); ok {
+			// The entry's reference stands there already.
+			err, advice = of.Err, of.Advice
+		}
+		fmt.Fprintf(&b, "\n  %s, for %s: %v", f.Reference, strings.Join(f.Images, ", "), err)
+		if advice != "" {
+			b.WriteString("\n    " + advice)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the entries.
+func (e *FailedError) Unwrap() []error {
+	var all []error
+	for _, f := range e.Entries {
+		if errors.Is(f.Err, lifecycle.ErrImageNotFound) {
+			all = append(all, lifecycle.ErrSource)
+		}
+		all = append(all, f.Err)
+	}
+	return all
+}
+
+// PlatformError is the error of a reference that Go images are built on and that
+// is not there for all of their platforms. It matches [lifecycle.ErrSource].
+type PlatformError struct {
+	Digest lifecycle.Digest
+	Lacks  []string // sorted
+}
+
+func (e *PlatformError) Error() string {
+	return fmt.Sprintf("%s has no image for %s", e.Digest, strings.Join(e.Lacks, ", "))
+}
+
+// Is says whether target is lifecycle.ErrSource.
+func (e *PlatformError) Is(target error) bool { return target == lifecycle.ErrSource }
+
+// UnusedError is returned for references that are asked for by name and that no
+// image uses.
+type UnusedError struct {
+	References []string
+	Used       []string // all that are in use, sorted
+}
+
+func (e *UnusedError) Error() string {
+	used := "no image uses one that has to be locked"
+	if len(e.Used) > 0 {
+		used = "those in use are " + strings.Join(e.Used, ", ")
+	}
+	return fmt.Sprintf("no image uses %s: %s", strings.Join(e.References, ", "), used)
+}
+
+func checkUsed(references []string, used []catalogue.Reference) error {
+	e := &UnusedError{}
+	for _, u := range used {
+		e.Used = append(e.Used, u.Reference)
+	}
+	for _, reference := range references {
+		if !slices.Contains(e.Used, reference) {
+			e.References = append(e.References, reference)
+		}
+	}
+	if len(e.References) == 0 {
+		return nil
+	}
+	return e
+}
+
+func sourceError(ctx context.Context, op, on string, err error, advice string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !unreadable(err) {
+		advice = ""
+	}
+	return &lifecycle.Error{Op: op, On: on, Class: lifecycle.ErrSource, Err: err, Advice: advice}
+}
+
+// unreadable says that a file is there and its content is wrong.
+func unreadable(err error) bool {
+	_, ok := errors.AsType[*catalogue.ProblemsError](err)
+	return ok
+}
