@@ -16,6 +16,9 @@ type situation struct {
 	clusterUID string
 	lease      lease.State
 	pointers   receipt.Pointers
+	damage     damage
+	// adopted says that the target is taken over from another repository.
+	adopted bool
 	// applied and live are the receipts that the pointers name, nil if none.
 	// They are the same pointer if they are the same receipt.
 	applied, live *receipt.Record
@@ -45,17 +48,54 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 	return s, nil
 }
 
+// damage is what of a target's records cannot be used: it is gone, or is not
+// what its name says.
+type damage struct{ pointers, applied, live, outcomes error }
+
+// unusable says whether an error of a store is about what it holds, rather than
+// about reaching it.
+func unusable(err error) bool {
+	return errors.Is(err, receipt.ErrNotFound) || errors.Is(err, receipt.ErrCorrupt)
+}
+
+// unreadable lists the damage, the worst first.
+func (s *situation) unreadable() []Unreadable {
+	var list []Unreadable
+	add := func(err error, format string, args ...any) {
+		if err != nil {
+			list = append(list, Unreadable{What: fmt.Sprintf(format, args...), Err: err})
+		}
+	}
+	add(s.damage.pointers, "the pointers to what is applied and live")
+	add(s.damage.applied, "the applied receipt %s", s.pointers.Applied.Short())
+	add(s.damage.live, "the live receipt %s", s.pointers.Live.Short())
+	add(s.damage.outcomes, "the outcomes of the applied receipt %s", s.pointers.Applied.Short())
+	return list
+}
+
+// unknown is why it is not known what the target was told last; nil if it is.
+func (s *situation) unknown() *Unreadable {
+	if list := s.unreadable(); s.damage.pointers != nil || s.damage.applied != nil {
+		return &list[0]
+	}
+	return nil
+}
+
 func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) {
-	if s.pointers, err = l.Receipts.Pointers(ctx); err != nil {
+	s.pointers, err = l.Receipts.Pointers(ctx)
+	if errors.Is(err, receipt.ErrCorrupt) && s.pointers.Version != "" {
+		s.damage.pointers, err = err, nil
+	}
+	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	if s.pointers.Applied != "" {
-		g.Go(func() (err error) { s.applied, err = l.record(ctx, s.pointers.Applied); return err })
+		g.Go(func() (err error) { s.applied, err = l.record(ctx, s.pointers.Applied, &s.damage.applied); return err })
 		g.Go(func() error { return l.readOutcomes(ctx, s) })
 	}
 	if s.pointers.Live != "" && s.pointers.Live != s.pointers.Applied {
-		g.Go(func() (err error) { s.live, err = l.record(ctx, s.pointers.Live); return err })
+		g.Go(func() (err error) { s.live, err = l.record(ctx, s.pointers.Live, &s.damage.live); return err })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -66,8 +106,14 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	return nil
 }
 
-func (l *Lifecycle) record(ctx context.Context, id receipt.ID) (*receipt.Record, error) {
+// record reads a receipt. One that is there no more, or damaged, is no error,
+// but noted.
+func (l *Lifecycle) record(ctx context.Context, id receipt.ID, damaged *error) (*receipt.Record, error) {
 	r, err := l.Receipts.Get(ctx, id)
+	if unusable(err) {
+		*damaged = err
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read receipt %s of target %q: %w", id, l.Target, err)
 	}
@@ -76,7 +122,8 @@ func (l *Lifecycle) record(ctx context.Context, id receipt.ID) (*receipt.Record,
 
 func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
 	outcomes, err := l.Receipts.Outcomes(ctx, s.pointers.Applied)
-	if errors.Is(err, receipt.ErrNotFound) {
+	if unusable(err) {
+		s.damage.outcomes = err
 		return nil
 	}
 	if err != nil {

@@ -87,13 +87,24 @@ func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []
 // needsDelivery returns the reasons for a delivery that records and trees show
 // without looking at the target's objects. It fills in the plan's changes.
 func (l *Lifecycle) needsDelivery(ctx context.Context, w *want, s *situation, p *Plan) ([]string, error) {
+	unreadable := func() (reasons []string) {
+		for _, u := range s.unreadable() {
+			reasons = append(reasons, u.What+" cannot be read, so nothing is known from it")
+		}
+		return reasons
+	}
 	switch {
+	case s.unknown() != nil || s.damage.live != nil:
+		return unreadable(), nil
 	case s.applied == nil:
 		return []string{"nothing was delivered to this target yet"}, nil
 	case s.live == nil:
 		return []string{"no delivery to this target became healthy yet"}, nil
 	}
-	var reasons []string
+	reasons := unreadable()
+	if s.adopted {
+		reasons = append(reasons, "the target is adopted from another repository")
+	}
 	if s.pointers.Applied != s.pointers.Live {
 		reasons = append(reasons, fmt.Sprintf("the applied receipt %s is not the live one, %s", s.pointers.Applied.Short(), s.pointers.Live.Short()))
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -51,7 +50,7 @@ func (d *delivery) run(ctx context.Context) error {
 // lease. Under the lease nobody else moves the pointers.
 func (d *delivery) decideAgain(ctx context.Context) (unchanged bool, err error) {
 	now, err := d.Receipts.Pointers(ctx)
-	if err != nil {
+	if err != nil && (now.Version == "" || !errors.Is(err, receipt.ErrCorrupt)) {
 		return false, err
 	}
 	d.pointers = now
@@ -59,6 +58,9 @@ func (d *delivery) decideAgain(ctx context.Context) (unchanged bool, err error) 
 		return false, nil
 	}
 	if d.situation, err = d.assess(ctx); err != nil {
+		return false, err
+	}
+	if err := d.mayDeliver(ctx, d.request, d.situation); err != nil {
 		return false, err
 	}
 	if d.images, err = d.plan(ctx, d.want, d.situation, d.result); err != nil {
@@ -78,7 +80,7 @@ func (d *delivery) prepare(ctx context.Context) ([]Object, error) {
 		return nil, err
 	}
 	d.result.Findings = rendering.Findings
-	resolved, err := d.Deliverer.Resolve(ctx, rendering.Objects)
+	resolved, err := d.resolve(ctx, rendering.Objects)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +121,10 @@ func (d *delivery) newRecord(rendering Rendering, resolved []receipt.Object) rec
 }
 
 // sameAsApplied returns the applied record if rec asks for the very same:
-// delivering it again is the same receipt, not a child of itself.
+// delivering it again is the same receipt, not a child of itself. One whose
+// outcomes cannot be read would never be proven live: it gets a child.
 func (d *delivery) sameAsApplied(rec receipt.Record) (receipt.Record, bool) {
-	if d.situation.applied == nil {
+	if d.situation.applied == nil || d.situation.damage.outcomes != nil {
 		return rec, false
 	}
 	rec.Parent = d.situation.applied.Parent
@@ -145,18 +148,49 @@ func (d *delivery) announce(ctx context.Context) (err error) {
 	}
 	d.emit(Event{Type: EventAttemptRecorded, Receipt: d.id, Outcome: receipt.OutcomeAttempt})
 
-	if d.pointers.Applied == d.id {
-		return nil
+	if err := d.settle(ctx); err != nil || d.pointers.Applied == d.id {
+		return err
+	}
+	repository, err := d.repository(ctx)
+	if err != nil {
+		return err
 	}
 	before := d.pointers.Applied
-	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.pointers.Live}); err != nil {
+	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.pointers.Live, Repository: repository}); err != nil {
 		return err
 	}
 	d.emit(Event{Type: EventAppliedMoved, Receipt: d.id})
-	if before == "" {
+	return d.supersede(ctx, before)
+}
+
+// supersede records that another receipt was applied in the place of id.
+func (d *delivery) supersede(ctx context.Context, id receipt.ID) error {
+	if id == "" {
 		return nil
 	}
-	return d.addOutcome(ctx, before, receipt.Outcome{Type: receipt.OutcomeSuperseded})
+	err := d.addOutcome(ctx, id, receipt.Outcome{Type: receipt.OutcomeSuperseded})
+	if unusable(err) {
+		d.Log.Warn("a receipt that was superseded cannot be read, so its outcomes do not say so", "receipt", id.Short(), "err", err)
+		return nil
+	}
+	return err
+}
+
+// settle records what a delivery left out that was killed right after it moved
+// the applied pointer: that the receipt before was superseded.
+func (d *delivery) settle(ctx context.Context) error {
+	s := d.situation
+	if s.applied == nil || s.applied.Parent == "" || s.last == nil || s.last.Type != receipt.OutcomeAttempt {
+		return nil
+	}
+	outcomes, err := d.Receipts.Outcomes(ctx, s.applied.Parent)
+	if err != nil && !unusable(err) {
+		return fmt.Errorf("read the outcomes of receipt %s: %w", s.applied.Parent, err)
+	}
+	if n := len(outcomes); n == 0 || outcomes[n-1].Type == receipt.OutcomeSuperseded {
+		return nil
+	}
+	return d.supersede(ctx, s.applied.Parent)
 }
 
 func (d *delivery) movePointers(ctx context.Context, to receipt.Pointers) error {
@@ -250,11 +284,9 @@ func (d *delivery) prove(ctx context.Context, seen Observation) error {
 	if d.pointers.Live == d.id {
 		return nil
 	}
-	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.id}); err != nil {
+	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.id, Repository: d.pointers.Repository}); err != nil {
 		return err
 	}
 	d.emit(Event{Type: EventLiveMoved, Receipt: d.id})
 	return nil
 }
-
-func (o *operation) labels() map[string]string { return map[string]string{keys.Target: o.Target} }

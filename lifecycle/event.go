@@ -10,13 +10,20 @@ import (
 // EventType says what an event reports.
 type EventType string
 
-// The types of event, in the order of a delivery. Each but EventStarted and
-// EventPlanned is sent after the durable effect that it names.
+// The types of event, in the order of a delivery. Each but EventStarted,
+// EventLeaseAwaited, EventPlanned and EventRendered is sent after the durable
+// effect that it names.
 const (
 	// EventStarted: an operation began; nothing was read or written yet.
 	EventStarted EventType = "started"
+	// EventLeaseAwaited: somebody else holds the lease, and the operation waits
+	// for it: Event.Lease. It is sent again when the holder changes.
+	EventLeaseAwaited EventType = "lease-awaited"
 	// EventPlanned: everything was read and decided: Event.Plan.
 	EventPlanned EventType = "planned"
+	// EventRendered: the overlay was rendered, before anything is built:
+	// Event.Findings.
+	EventRendered EventType = "rendered"
 	// EventImageReused: the registry answered for an image of the same
 	// fingerprint: Event.Image.
 	EventImageReused EventType = "image-reused"
@@ -53,8 +60,8 @@ const (
 // EventTypes returns all types of event, in the order of a delivery.
 func EventTypes() []EventType {
 	return []EventType{
-		EventStarted, EventPlanned, EventImageReused, EventImageBuilt, EventLeaseAcquired, EventReceiptWritten, EventAttemptRecorded,
-		EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
+		EventStarted, EventLeaseAwaited, EventPlanned, EventRendered, EventImageReused, EventImageBuilt, EventLeaseAcquired,
+		EventReceiptWritten, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
 		EventLeaseReleased, EventFinished,
 	}
 }
@@ -68,15 +75,16 @@ type Event struct {
 	Target    string    `json:"target"`
 	Commit    string    `json:"commit,omitempty"`
 
-	Plan    *Plan               `json:"plan,omitempty"`
-	Image   *ImageStatus        `json:"image,omitempty"`
-	Lease   *lease.State        `json:"lease,omitempty"`
-	Receipt receipt.ID          `json:"receipt,omitempty"`
-	Change  *Change             `json:"change,omitempty"`
-	Unready []ObjectStatus      `json:"unready,omitempty"`
-	Outcome receipt.OutcomeType `json:"outcome,omitempty"`
-	Error   string              `json:"error,omitempty"`
-	Took    time.Duration       `json:"took,omitempty"` // nanoseconds; for EventImageBuilt and EventFinished
+	Plan     *Plan               `json:"plan,omitempty"`
+	Findings []Finding           `json:"findings,omitempty"`
+	Image    *ImageStatus        `json:"image,omitempty"`
+	Lease    *lease.State        `json:"lease,omitempty"`
+	Receipt  receipt.ID          `json:"receipt,omitempty"`
+	Change   *Change             `json:"change,omitempty"`
+	Unready  []ObjectStatus      `json:"unready,omitempty"`
+	Outcome  receipt.OutcomeType `json:"outcome,omitempty"`
+	Error    string              `json:"error,omitempty"`
+	Took     time.Duration       `json:"took,omitempty"` // nanoseconds; for EventImageBuilt and EventFinished
 }
 
 // Sink receives events, from one goroutine at a time. It should return

@@ -110,6 +110,9 @@ func missingPlatforms(img *image, found RegistryImage) []string {
 // changedSince says what differs from the image of that name in the applied
 // receipt.
 func changedSince(img *image, s *situation, changes []PathChange) string {
+	if s.unknown() != nil {
+		return "the registry has no image of this fingerprint"
+	}
 	if s.applied == nil {
 		return "it was never built"
 	}

@@ -45,6 +45,10 @@ type Config struct {
 	Renderer  Renderer           // required
 	Deliverer Deliverer          // required
 
+	// Reserved says of an object whether Pharos keeps its own records in it, so
+	// that no overlay may name it; of one without a namespace, whether it would
+	// be so in some. Nil reserves none, for records that are not on the target.
+	Reserved func(receipt.Object) bool
 	// Actor is user@host, for people: the lease and the outcomes show it.
 	Actor string
 	// Jobs is how many images are built at once. The default is 4.

@@ -14,6 +14,14 @@ type operation struct {
 	commit string
 	start  time.Time
 
+	// patience is until when the lease of somebody else is waited for; awaited
+	// is whose was said to be.
+	patience time.Time
+	awaited  string
+	// rendering is the last one, and rendered the images that it was of.
+	rendering *Rendering
+	rendered  []ImageRef
+
 	mu   sync.Mutex
 	sink Sink
 }

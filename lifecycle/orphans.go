@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/pharos-dev/pharos/receipt"
@@ -18,7 +17,8 @@ func (l *Lifecycle) earlierObjects(ctx context.Context, id receipt.ID) ([]receip
 	var objects []receipt.Object
 	for depth := 0; id != "" && depth < orphanDepth; depth++ {
 		rec, err := l.Receipts.Get(ctx, id)
-		if errors.Is(err, receipt.ErrNotFound) {
+		if unusable(err) {
+			l.Log.Warn("an earlier receipt cannot be read: what it delivered may not be found among the orphans", "receipt", id.Short(), "err", err)
 			break
 		}
 		if err != nil {

@@ -65,6 +65,14 @@ type MissingInput struct {
 	Pattern string `json:"pattern"`
 }
 
+// Repository is the Git repository that a commit is of. *source.Repository is
+// one. Implementations are safe for concurrent use.
+type Repository interface {
+	// Commit returns the commit of a full ID. The error matches
+	// source.ErrNotFound or source.ErrUnknownRevision if there is none.
+	Commit(ctx context.Context, id string) (source.Commit, error)
+}
+
 // Registry answers for images. Implementations are safe for concurrent use.
 type Registry interface {
 	// Lookup asks the registry for the image index of that digest. The error

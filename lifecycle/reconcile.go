@@ -15,6 +15,14 @@ import (
 // ReconcileRequest is one commit to deliver.
 type ReconcileRequest struct {
 	Commit source.Commit
+	// Repository is what the commit is of. The first delivery binds the target
+	// to it, by the first commit of its history; another one is refused. Nil
+	// binds the target to none, and is refused where one is bound.
+	Repository Repository
+	// Adopt delivers to a target that belongs to another repository, or whose
+	// records cannot be read: then as if nothing were known of it. The target
+	// belongs to Repository afterwards.
+	Adopt bool
 	// Wait is how long to wait for a lease that somebody else holds. The
 	// default, zero, is to be refused at once.
 	Wait time.Duration
@@ -88,16 +96,27 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	if err != nil {
 		return err
 	}
-	s, err := o.whenFree(ctx, &r)
+	o.patience = o.Now().Add(r.Wait)
+	s, err := o.whenFree(ctx, r)
 	if err != nil {
 		return err
 	}
+	refusal := o.mayDeliver(ctx, r, s)
+	if refusal != nil && !r.DryRun {
+		return refusal
+	}
 	images, err := o.plan(ctx, w, s, res)
-	if err != nil || res.Plan.Decision == DecideUnchanged {
+	if err != nil {
 		return err
 	}
 	if r.DryRun {
-		return o.dryRun(ctx, r, images, res)
+		if s.lease.Held {
+			refusal = errors.Join(refusal, o.blocked(s.lease, nil))
+		}
+		return errors.Join(o.dryRun(ctx, r, images, res), refusal)
+	}
+	if res.Plan.Decision == DecideUnchanged {
+		return nil
 	}
 	if err := o.buildAll(ctx, r, images, res); err != nil {
 		return err
@@ -123,27 +142,6 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	return err
 }
 
-// whenFree reads the target. While somebody else holds its lease it waits, as
-// long as the request allows, and takes what it waited off the request.
-func (o *operation) whenFree(ctx context.Context, r *ReconcileRequest) (*situation, error) {
-	for {
-		s, err := o.assess(ctx)
-		if err != nil || !s.lease.Held {
-			return s, err
-		}
-		if r.Wait <= 0 {
-			return nil, o.blocked(s.lease, nil)
-		}
-		pause := min(time.Second, r.Wait)
-		r.Wait -= pause
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
 // plan decides, and says what.
 func (o *operation) plan(ctx context.Context, w *want, s *situation, res *ReconcileResult) ([]*image, error) {
 	p, images, err := o.decide(ctx, w, s)
@@ -158,62 +156,20 @@ func (o *operation) plan(ctx context.Context, w *want, s *situation, res *Reconc
 	return images, nil
 }
 
-// buildAll builds what has to be built. The overlay is rendered once before the
-// builds, so that a mistake in it shows before they take their time.
+// buildAll builds what has to be built. The overlay is rendered before the
+// builds, so that a mistake in it shows before they take their time, and before
+// anything is written anywhere.
 func (o *operation) buildAll(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
-	if res.Plan.Decision == DecideBuild {
-		if _, err := o.render(ctx, r.Commit.Tree, images); err != nil {
-			return err
-		}
+	rendering, err := o.render(ctx, r.Commit.Tree, images)
+	res.Findings = rendering.Findings
+	if err != nil {
+		return err
 	}
 	if err := o.buildImages(ctx, r, images); err != nil {
 		return err
 	}
 	res.Plan.Images = imageStatuses(images)
 	return nil
-}
-
-const notBuiltYet Digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-
-func (o *operation) render(ctx context.Context, tree source.Tree, images []*image) (Rendering, error) {
-	refs := imageRefs(images)
-	for i := range refs {
-		if refs[i].Digest == "" {
-			refs[i].Digest = notBuiltYet
-		}
-	}
-	return o.Renderer.Render(ctx, RenderRequest{Tree: tree, Overlay: o.Overlay, Images: refs, Labels: o.labels()})
-}
-
-func (o *operation) acquire(ctx context.Context, r ReconcileRequest) (*lease.Held, error) {
-	held, err := o.Lease.Acquire(ctx, lease.Request{
-		Mode: lease.ModeDeliver, User: o.Actor, Purpose: "reconcile " + short(r.Commit.ID), Wait: r.Wait,
-	})
-	var other *lease.HeldError
-	if errors.As(err, &other) {
-		return nil, o.blocked(other.State, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	state := held.State()
-	o.emit(Event{Type: EventLeaseAcquired, Lease: &state})
-	return held, nil
-}
-
-func (o *operation) blocked(s lease.State, err error) error {
-	who := s.User
-	if who == "" {
-		who = s.Holder
-	}
-	if err == nil {
-		err = &lease.HeldError{Target: o.Target, State: s, Now: s.Now}
-	}
-	next := "Wait for it with --wait, or look at it with: kubectl pharos lease show"
-	if s.Mode != lease.ModeDeliver {
-		next = "Ask " + who + " to release it: kubectl pharos lease release"
-	}
-	return &BlockedError{Reason: err.Error(), Holder: who, Mode: string(s.Mode), Until: s.Expires, Next: next, Err: err}
 }
 
 // underLease runs f while the lease is renewed, and ends f's context with

@@ -12,8 +12,11 @@ type Status struct {
 	Target     string
 	ClusterUID string
 	// Applied is the receipt that the target was last told, Live the one that
-	// it was last seen healthy at. Nil if there is none.
+	// it was last seen healthy at. Nil if there is none, or it is unreadable.
 	Applied, Live *ReceiptStatus
+	// Unreadable are the records that cannot be used. If Applied is among them,
+	// the target's objects were not looked at.
+	Unreadable []Unreadable
 	// Last is the latest outcome of the applied receipt, nil if none.
 	Last *receipt.Outcome
 	// Lease is the target's lease.
@@ -28,10 +31,16 @@ type ReceiptStatus struct {
 	Record receipt.Record
 }
 
+// Unreadable is a record of a target that is gone, or is not what its name says.
+type Unreadable struct {
+	What string // "the applied receipt 3f2a9c…"
+	Err  error  // names the file or the object; matches receipt.ErrNotFound or receipt.ErrCorrupt
+}
+
 // IsLive says whether the target is healthy, undrifted, and at the receipt that
-// was applied last.
+// was applied last, and the records of that can be read.
 func (s Status) IsLive() bool {
-	return s.Applied != nil && s.Live != nil && s.Applied.ID == s.Live.ID && s.Observation.Healthy() && len(s.Observation.Drifted) == 0
+	return len(s.Unreadable) == 0 && s.Applied != nil && s.Live != nil && s.Applied.ID == s.Live.ID && s.Observation.Healthy() && len(s.Observation.Drifted) == 0
 }
 
 // Status looks at the target once. It writes nothing. Errors are those of
@@ -41,7 +50,7 @@ func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, TargetError(err)
 	}
-	st := Status{Target: l.Target, ClusterUID: s.clusterUID, Last: s.last, Lease: s.lease}
+	st := Status{Target: l.Target, ClusterUID: s.clusterUID, Last: s.last, Lease: s.lease, Unreadable: s.unreadable()}
 	if s.live != nil {
 		st.Live = &ReceiptStatus{ID: s.pointers.Live, Record: *s.live}
 	}

@@ -68,10 +68,10 @@ func (s *shop) faultAtWrite(cfg *rest.Config, n int, do faultproxy.Action, after
 	fault := proxy.Add(faultproxy.Rule{
 		Match: func(r *http.Request) bool { return r.Method != http.MethodGet }, Skip: n, Times: 1, AfterUpstream: after, Do: do,
 	})
-	_, err = s.lifecycle(proxy.Config(cfg)).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Timeout: time.Minute})
+	_, err = s.lifecycle(proxy.Config(cfg)).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Timeout: time.Minute})
 	if err != nil {
 		s.t.Logf("write %d: %v", n, err)
-		if _, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Wait: time.Minute}); err != nil {
+		if _, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute}); err != nil {
 			s.t.Errorf("after a fault at write %d, the next delivery: %v", n, err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 			}
 			defer proxy.Close()
 			proxy.Add(faultproxy.Rule{Do: do})
-			_, err = s.lifecycle(proxy.Config(c.Config())).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+			_, err = s.lifecycle(proxy.Config(c.Config())).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 			if !errors.Is(err, lifecycle.ErrUnreachable) {
 				t.Errorf("got %v, want an ErrUnreachable", err)
 			}
@@ -121,7 +121,7 @@ func TestServerThatStalls(t *testing.T) {
 	proxy.Add(faultproxy.Rule{Do: faultproxy.Stall()})
 	cfg := proxy.Config(c.Config())
 	cfg.Timeout = 100 * time.Millisecond
-	if _, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrUnreachable) {
+	if _, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()}); !errors.Is(err, lifecycle.ErrUnreachable) {
 		t.Errorf("got %v, want an ErrUnreachable", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestRegistryThatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrUnreachable) {
+	if _, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()}); !errors.Is(err, lifecycle.ErrUnreachable) {
 		t.Errorf("got %v, want an ErrUnreachable", err)
 	}
 	if st := s.status(c.Config()); st.Applied != nil {
@@ -152,7 +152,7 @@ func TestBuildFailureRecordsNothing(t *testing.T) {
 	s := newShop(t, c)
 	s.write(map[string]string{"services/mail/m.go": "package main\n\nimport _ \"shop.example/libs/price\"\n\nfunc main() {}\n"})
 	s.commit("Use a library that is not declared")
-	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	var build *lifecycle.BuildError
 	if !errors.As(err, &build) || !errors.Is(err, lifecycle.ErrSource) || build.Image != "mail" {
 		t.Fatalf("got %v, want a BuildError of mail", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // killed is what a process that dies in the middle of a delivery is told.
@@ -70,7 +71,7 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Events: func(e lifecycle.Event) {
+	_, err = l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: time.Minute, Events: func(e lifecycle.Event) {
 		if e.Type != k.At {
 			return
 		}
@@ -103,6 +104,10 @@ func killAt(t *testing.T, at lifecycle.EventType) {
 	})
 	head := s.commit("Change the library and the currency")
 
+	release := func() {}
+	if at == lifecycle.EventLeaseAwaited {
+		release = s.hold(c.Config(), "ada@laptop")
+	}
 	task, err := json.Marshal(killed{Kubeconfig: c.Kubeconfig(), Repo: s.dir, At: at})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +124,8 @@ func killAt(t *testing.T, at lifecycle.EventType) {
 		t.Fatalf("the process ended by itself: %v\n%s", err, out)
 	}
 
-	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Wait: time.Minute})
+	release()
+	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute})
 	if err != nil {
 		t.Fatalf("run again after SIGKILL at %s: %v", at, err)
 	}
@@ -133,6 +139,14 @@ func killAt(t *testing.T, at lifecycle.EventType) {
 	settings, err := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "settings", metav1.GetOptions{})
 	if err != nil || settings.Data["currency"] != "NOK" {
 		t.Errorf("settings %v, %v", settings.Data, err)
+	}
+	store, err := standard.NewReceipts(s.target(), s.options(c.Config()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := store.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Last.Type != receipt.OutcomeLive || list[1].Last.Type != receipt.OutcomeSuperseded {
+		t.Errorf("the receipts came to %+v, %v", list, err)
 	}
 	if again := s.reconcile(c.Config()); again.Plan.Decision != lifecycle.DecideUnchanged {
 		t.Errorf("and a third run decides %s: %s", again.Plan.Decision, strings.Join(again.Plan.Reasons, "; "))

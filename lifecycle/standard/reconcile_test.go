@@ -36,7 +36,7 @@ func TestReconcileStory(t *testing.T) {
 	s := newShop(t, c)
 	deliver := func(request lifecycle.ReconcileRequest) (*recorder, lifecycle.ReconcileResult, error) {
 		rec := &recorder{}
-		request.Commit, request.Events = s.head(), rec.event
+		request.Commit, request.Repository, request.Events = s.head(), s.repository(), rec.event
 		res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), request)
 		return rec, res, err
 	}
@@ -115,11 +115,11 @@ func TestReconcileRepairsDrift(t *testing.T) {
 	if st := s.status(c.Config()); st.IsLive() || len(st.Observation.Drifted) != 1 {
 		t.Fatalf("an edit by hand is not seen as drift: %+v", st.Observation)
 	}
-	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	if !errors.Is(err, lifecycle.ErrConflict) || !strings.Contains(err.Error(), ".data.currency") {
 		t.Fatalf("a field that somebody else took: %v", err)
 	}
-	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Force: true})
+	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +150,14 @@ func TestReconcileNoticesEditsWhileItWaits(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Events: edit})
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: edit})
 	if !errors.Is(err, lifecycle.ErrUnhealthy) || !strings.Contains(err.Error(), "settings") || !strings.Contains(err.Error(), "by-hand") {
 		t.Errorf("got %v, want an ErrUnhealthy that names the object and who changed it", err)
 	}
 	if st := s.status(c.Config()); st.IsLive() || st.Live != nil {
 		t.Errorf("what somebody else wrote became live: %+v", st.Live)
 	}
-	if _, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrConflict) {
+	if _, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()}); !errors.Is(err, lifecycle.ErrConflict) {
 		t.Errorf("the next delivery got %v, want the conflict", err)
 	}
 }
@@ -167,27 +167,53 @@ func TestReconcileRefusesWhileTheLeaseIsHeld(t *testing.T) {
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
 	s.reconcile(c.Config())
-	m, err := standard.NewLease(s.target(), s.options(c.Config()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := m.Acquire(t.Context(), lease.Request{Mode: lease.ModeBorrow, User: "ada@laptop", Purpose: "debugging"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := s.hold(c.Config(), "ada@laptop")
 	s.write(map[string]string{"gitops/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: SEK}\n"})
 	s.commit("Change the currency")
-	_, err = s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	var blocked *lifecycle.BlockedError
 	if !errors.As(err, &blocked) || blocked.Holder != "ada@laptop" || blocked.Mode != "borrow" || blocked.Until.IsZero() || !strings.Contains(err.Error(), "debugging") {
 		t.Fatalf("under another's lease: %#v", err)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
+	dry, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: true, Wait: time.Hour})
+	if !errors.As(err, &blocked) || dry.Plan.Decision != lifecycle.DecideDeliver || len(dry.Changes) != 3 {
+		t.Errorf("a dry run: %+v, %v; want the plan, the changes and who holds the lease", dry, err)
 	}
+	release()
 	s.reconcile(c.Config())
 	if !s.status(c.Config()).IsLive() {
 		t.Error("not live after the lease was released")
+	}
+}
+
+// TestReconcileWaitsForTheLease wants to hear whom it waits for, once each.
+func TestReconcileWaitsForTheLease(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	release := s.hold(c.Config(), "ada@laptop")
+	var waitedFor []string
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Hour, Events: func(e lifecycle.Event) {
+		if e.Type != lifecycle.EventLeaseAwaited {
+			return
+		}
+		waitedFor = append(waitedFor, e.Lease.User)
+		if e.Lease.Mode != lease.ModeBorrow || e.Lease.Expires.IsZero() || e.Lease.Purpose != "debugging" {
+			t.Errorf("it waits for %+v", e.Lease)
+		}
+		release()
+		if len(waitedFor) == 1 {
+			release = s.hold(c.Config(), "bob@desk")
+		}
+	}})
+	if err != nil || !slices.Equal(waitedFor, []string{"ada@laptop", "bob@desk"}) {
+		t.Errorf("waited for %v, %v", waitedFor, err)
+	}
+	// Nobody waits longer than was asked for.
+	defer s.hold(c.Config(), "ada@laptop")()
+	_, err = s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Millisecond})
+	if !errors.Is(err, lifecycle.ErrBlocked) {
+		t.Errorf("after a short wait: %v, want an ErrBlocked", err)
 	}
 }
 
@@ -205,7 +231,7 @@ func TestReconcileRefusesAnotherCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()}); !errors.Is(err, lifecycle.ErrBlocked) {
+	if _, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()}); !errors.Is(err, lifecycle.ErrBlocked) {
 		t.Fatalf("receipts of another cluster: %v", err)
 	}
 }
@@ -215,7 +241,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
 	cfg, requests := devtest.Count(c.Config())
-	res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), DryRun: true})
+	res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: true})
 	if err != nil || res.Plan.Decision != lifecycle.DecideBuild || res.Receipt != "" {
 		t.Fatalf("dry run: %+v, %v", res, err)
 	}
@@ -242,7 +268,7 @@ func TestTargetsDoNotTakeObjectsFromEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	_, err = l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	if !errors.Is(err, lifecycle.ErrConflict) || !strings.Contains(err.Error(), s.target().Name) {
 		t.Errorf("the second target got %v, want a conflict that names the first", err)
 	}
@@ -286,7 +312,7 @@ func TestTwoAtOnce(t *testing.T) {
 	acquired, goOn := make(chan struct{}), make(chan struct{})
 	first := make(chan error, 1)
 	go func() {
-		_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Events: func(e lifecycle.Event) {
+		_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: func(e lifecycle.Event) {
 			if e.Type == lifecycle.EventLeaseAcquired {
 				close(acquired)
 				<-goOn
@@ -295,7 +321,7 @@ func TestTwoAtOnce(t *testing.T) {
 		first <- err
 	}()
 	<-acquired
-	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	close(goOn)
 	var blocked *lifecycle.BlockedError
 	if !errors.As(err, &blocked) || blocked.Holder != "test@localhost" || blocked.Mode != "deliver" {
@@ -313,7 +339,7 @@ func TestDecidesAgainUnderTheLease(t *testing.T) {
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
 	var inner lifecycle.ReconcileResult
-	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Events: func(e lifecycle.Event) {
+	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: func(e lifecycle.Event) {
 		if e.Type == lifecycle.EventPlanned && inner.Receipt == "" {
 			inner = s.reconcile(c.Config())
 		}

@@ -112,13 +112,18 @@ func (s *shop) commit(subject string) string {
 	return s.git("rev-parse", "HEAD")
 }
 
-func (s *shop) head() source.Commit {
+func (s *shop) repository() *source.Repository {
 	s.t.Helper()
 	repo, err := source.Open(s.dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	commit, err := repo.Commit(s.t.Context(), "")
+	return repo
+}
+
+func (s *shop) head() source.Commit {
+	s.t.Helper()
+	commit, err := s.repository().Commit(s.t.Context(), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -156,10 +161,29 @@ func (s *shop) lifecycle(cfg *rest.Config) *lifecycle.Lifecycle {
 	return l
 }
 
+// hold has somebody borrow the target until release is called.
+func (s *shop) hold(cfg *rest.Config, user string) (release func()) {
+	s.t.Helper()
+	m, err := standard.NewLease(s.target(), s.options(cfg))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	held, err := m.Acquire(s.t.Context(), lease.Request{Mode: lease.ModeBorrow, User: user, Purpose: "debugging"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		if err := held.Release(s.t.Context()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 // reconcile delivers HEAD and fails the test if that fails.
 func (s *shop) reconcile(cfg *rest.Config) lifecycle.ReconcileResult {
 	s.t.Helper()
-	res, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head()})
+	res, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
 	if err != nil {
 		s.t.Fatalf("reconcile: %v", err)
 	}

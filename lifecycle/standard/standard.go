@@ -117,6 +117,7 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		Builders:  map[string]lifecycle.Builder{"go": golang},
 		Renderer:  render.New(),
 		Deliverer: deliverer,
+		Reserved:  reserved(t.Namespace),
 		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
 	}, nil
 }

@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// notBuiltYet stands in a rendering for the digest of an image that has to be
+// built.
+const notBuiltYet Digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+
+// render renders the overlay of a tree, once for the same images.
+func (o *operation) render(ctx context.Context, tree source.Tree, images []*image) (Rendering, error) {
+	refs := imageRefs(images)
+	for i := range refs {
+		if refs[i].Digest == "" {
+			refs[i].Digest = notBuiltYet
+		}
+	}
+	if o.rendering != nil && slices.Equal(refs, o.rendered) {
+		return *o.rendering, nil
+	}
+	rendering, err := o.Renderer.Render(ctx, RenderRequest{Tree: tree, Overlay: o.Overlay, Images: refs, Labels: o.labels()})
+	if err != nil {
+		return Rendering{}, err
+	}
+	if err := o.checkReserved(rendering.Objects, nil); err != nil {
+		return rendering, err
+	}
+	if o.rendering == nil {
+		o.emit(Event{Type: EventRendered, Findings: rendering.Findings})
+	}
+	o.rendered, o.rendering = refs, &rendering
+	return rendering, nil
+}
+
+func (o *operation) labels() map[string]string { return map[string]string{keys.Target: o.Target} }
+
+// resolve asks the target for the objects' resources and namespaces.
+func (o *operation) resolve(ctx context.Context, objects []Object) ([]receipt.Object, error) {
+	resolved, err := o.Deliverer.Resolve(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	return resolved, o.checkReserved(objects, resolved)
+}
+
+var errReserved = errors.New("Pharos itself keeps its records there, and a delivery would overwrite them")
+
+// checkReserved refuses objects in which Pharos keeps what it knows of targets.
+// As long as an object is not resolved, one without a namespace may be any.
+func (o *operation) checkReserved(objects []Object, resolved []receipt.Object) error {
+	if o.Reserved == nil {
+		return nil
+	}
+	var errs []error
+	for i, obj := range objects {
+		named := receipt.Object{Group: obj.Group, Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name}
+		if resolved != nil {
+			named = resolved[i]
+		}
+		if o.Reserved(named) {
+			errs = append(errs, &Error{Op: "deliver", On: ObjectName(named), Class: ErrSource, Err: errReserved,
+				Advice: "Give the object of the overlay " + o.Overlay + " another name or namespace."})
+		}
+	}
+	return errors.Join(errs...)
+}
