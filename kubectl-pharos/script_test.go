@@ -84,6 +84,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"commit":     commit,
 	"expand":     expand,
 	"show":       show,
+	"why":        why,
 	"release":    release,
 	"restricted": restricted(devtest.Rights{}),
 	"reader": restricted(devtest.Rights{

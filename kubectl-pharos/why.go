@@ -52,7 +52,7 @@ image or revision, or if the image has no fingerprint at --to.`,
 	o.output = newOutput(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.from, "from", sideReceipt, "What to compare with: a revision, worktree, receipt or a receipt's ID")
-	f.StringVar(&o.to, "to", "HEAD", "What to explain: as --from")
+	f.StringVar(&o.to, "to", "", "What to explain: as --from. The default is HEAD")
 	for _, name := range []string{"from", "to"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, s.completeSides)
 	}
@@ -71,14 +71,14 @@ func (o *whyOptions) run(ctx context.Context, image string) error {
 		return err
 	}
 	old, err := o.side(ctx, o.from)
-	if err != nil {
+	if err != nil && !errors.Is(err, catalogue.ErrNoCatalogue) { // from before it, every image is new
 		return err
 	}
 	new, err := o.side(ctx, o.to)
 	if err != nil {
 		return err
 	}
-	if o.output.human() && o.to == "HEAD" {
+	if o.output.human() && o.to == "" && o.from != sideWorktree {
 		defer o.warnDirty(ctx, new.repo, "compared")()
 	}
 	x, err := catalogue.Explain(ctx, image, old.Side, new.Side, old.reads)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -44,7 +46,8 @@ func (s *side) name() string {
 	return s.revision + " (" + shortID(string(s.commit)) + ")"
 }
 
-// side reads what a flag names.
+// side reads what a flag names, HEAD if it is empty. With catalogue.ErrNoCatalogue
+// it returns a side without images.
 func (s *shared) side(ctx context.Context, name string) (*side, error) {
 	if id, ok := receiptName(name); ok {
 		return s.receiptSide(ctx, id)
@@ -53,7 +56,7 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := &side{repo: repo, revision: name}
+	is := &side{repo: repo, revision: cmp.Or(name, "HEAD")}
 	var tree source.Tree
 	if name == sideWorktree {
 		tree, err = s.workingTree(ctx)
@@ -61,18 +64,21 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 		var commit source.Commit
 		commit, err = repo.Commit(ctx, name)
 		is.commit, tree = commit.ID, commit.Tree
-		if errors.Is(err, source.ErrUnknownRevision) && shownReceipt.MatchString(name) {
-			return s.receiptSide(ctx, name)
+	}
+	if errors.Is(err, source.ErrUnknownRevision) && shownReceipt.MatchString(name) {
+		rec, none := s.receiptSide(ctx, name)
+		if none == nil {
+			return rec, nil
 		}
+		return nil, fmt.Errorf("%w\nAs a receipt: %v", err, none)
 	}
 	if err != nil {
 		return nil, err
 	}
-	is.Side, err = catalogue.SideOf(ctx, tree)
-	if err != nil {
-		return nil, &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: err}
+	if is.Side, err = catalogue.SideOf(ctx, tree); err != nil && ctx.Err() == nil {
+		err = &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: err}
 	}
-	return is, nil
+	return is, err
 }
 
 // workingTree returns what lies in the working tree, as it would be committed.
@@ -84,8 +90,9 @@ func (s *shared) workingTree(ctx context.Context) (source.Tree, error) {
 	return tree, err
 }
 
-// shownReceipt is a receipt as it is listed, or without "sha256:".
-var shownReceipt = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
+// shownReceipt is a receipt as it is listed, or without "sha256:"; 40 digits are a
+// commit.
+var shownReceipt = regexp.MustCompile(`^(?:[0-9a-f]{12,39}|[0-9a-f]{41,64})$`)
 
 // receiptName returns what findReceipt takes, if the flag names a receipt for
 // sure.
