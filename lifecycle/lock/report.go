@@ -98,7 +98,10 @@ func (r *Report) Write(root string) (changed bool, err error) {
 	if bytes.Equal(bytes.ReplaceAll(now, []byte("\r\n"), []byte("\n")), data) {
 		return false, nil
 	}
-	return true, atomicfile.Replace(path, data)
+	if err := atomicfile.Replace(path, data); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
 // checkHeld compares what the file holds now with what was compared.
