@@ -7,7 +7,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // largeBlob reads a blob piece by piece. It opens it when it is first read:
@@ -39,7 +39,7 @@ func (b *largeBlob) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if err != io.EOF {
-		return n, fmt.Errorf("blob %s: %w", b.id, corrupt(err))
+		return n, fmt.Errorf("blob %s: %w", b.id, err)
 	}
 	if b.read != b.size {
 		return n, fmt.Errorf("blob %s: %w: it has %d bytes and says that it has %d", b.id, ErrCorrupt, b.read, b.size)
@@ -51,13 +51,20 @@ func (b *largeBlob) Read(p []byte) (int, error) {
 }
 
 func (b *largeBlob) start() error {
-	b.sum = newHash("blob", b.size, false)
-	return b.objects.with(b.ctx, b.objects.open(), plumbing.BlobObject, b.id, func(obj plumbing.EncodedObject) (err error) {
-		b.content, err = obj.Reader()
-		return err
-	})
+	db := b.objects.db
+	id, _ := db.Format().ParseID(string(b.id)) // it was read before
+	obj, content, err := db.Open(b.ctx, id)
+	if err != nil {
+		return b.objects.explain(err)
+	}
+	b.content, b.sum = content, db.Format().New(odb.Blob.String(), b.size)
+	if obj.Kind != odb.Blob {
+		return fmt.Errorf("%w: it is a %s now", ErrCorrupt, obj.Kind)
+	}
+	return nil
 }
 
+// Close may be called before all was read.
 func (b *largeBlob) Close() error {
 	if b.content == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // errNoCommit is for an object that is neither a commit nor a tag of one.
@@ -19,16 +19,16 @@ const maxTags = 32
 // peel reads a commit, or the one that an annotated tag names.
 func (r *Repository) peel(ctx context.Context, id ID) (Commit, error) {
 	for range maxTags {
-		kind, raw, err := r.objects.read(ctx, plumbing.AnyObject, id)
+		kind, raw, err := r.header(ctx, id, odb.KindsOf(odb.Commit, odb.Tag))
 		if err != nil {
 			return Commit{}, fmt.Errorf("object %s: %w", id, err)
 		}
 		switch kind {
-		case plumbing.CommitObject:
+		case odb.Commit:
 			return r.parse(id, raw)
-		case plumbing.TagObject:
+		case odb.Tag:
 			target, ok := header(&raw, "object")
-			if !ok || !fullID.MatchString(target) {
+			if !ok || !isID(ID(target)) {
 				return Commit{}, fmt.Errorf("tag %s: %w: it names no object", id, ErrMalformed)
 			}
 			id = ID(target)
@@ -40,7 +40,10 @@ func (r *Repository) peel(ctx context.Context, id ID) (Commit, error) {
 }
 
 func (r *Repository) commit(ctx context.Context, id ID) (Commit, error) {
-	_, raw, err := r.objects.read(ctx, plumbing.CommitObject, id)
+	kind, raw, err := r.header(ctx, id, odb.KindsOf(odb.Commit))
+	if err == nil && kind != odb.Commit {
+		err = fmt.Errorf("%w: it is a %s", ErrMalformed, kind)
+	}
 	if errors.Is(err, ErrNotFound) {
 		return Commit{}, fmt.Errorf("commit %s: %w; is the clone shallow?", id, err)
 	}
@@ -48,6 +51,15 @@ func (r *Repository) commit(ctx context.Context, id ID) (Commit, error) {
 		return Commit{}, fmt.Errorf("commit %s: %w", id, err)
 	}
 	return r.parse(id, raw)
+}
+
+// header reads an object of one of these kinds, and of others only the kind.
+func (r *Repository) header(ctx context.Context, id ID, kinds odb.Kinds) (kind odb.Kind, raw []byte, err error) {
+	kind, err = r.objects.parse(ctx, id, kinds, func(content []byte) error {
+		raw = bytes.Clone(content)
+		return nil
+	})
+	return kind, raw, err
 }
 
 func (r *Repository) parse(id ID, raw []byte) (Commit, error) {
@@ -62,7 +74,7 @@ func (r *Repository) parse(id ID, raw []byte) (Commit, error) {
 // parseCommit reads a commit object: header lines, an empty line, the message.
 func parseCommit(raw []byte) (Commit, error) {
 	tree, ok := header(&raw, "tree")
-	if !ok || !fullID.MatchString(tree) {
+	if !ok || !isID(ID(tree)) {
 		return Commit{}, fmt.Errorf("%w: it names no tree", ErrMalformed)
 	}
 	c := Commit{Tree: Tree{ID: ID(tree)}}
@@ -71,7 +83,7 @@ func parseCommit(raw []byte) (Commit, error) {
 		if !ok {
 			break
 		}
-		if !fullID.MatchString(parent) {
+		if !isID(ID(parent)) {
 			return Commit{}, fmt.Errorf("%w: its parent is %q", ErrMalformed, parent)
 		}
 		c.Parents = append(c.Parents, ID(parent))

@@ -2,11 +2,10 @@ package source
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
-	"hash"
 	"strconv"
+
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // EncodeTree returns the content of the tree object with these entries, which
@@ -27,25 +26,16 @@ func EncodeTree(entries []Entry) []byte {
 // HashTree returns the ID of the tree object with these entries, which must
 // pass CheckEntries: SHA-256 if their IDs have 64 digits, else SHA-1.
 func HashTree(entries []Entry) ID {
-	wide := len(entries) > 0 && len(entries[0].ID) == 2*sha256.Size
-	return hashObject("tree", EncodeTree(entries), wide)
+	format := odb.SHA1
+	if len(entries) > 0 && len(entries[0].ID) == 2*odb.SHA256.Size() {
+		format = odb.SHA256
+	}
+	return hashObject(odb.Tree, EncodeTree(entries), format)
 }
 
 // HashBlob returns the SHA-1 ID of the blob object with this content.
-func HashBlob(content []byte) ID { return hashObject("blob", content, false) }
+func HashBlob(content []byte) ID { return hashObject(odb.Blob, content, odb.SHA1) }
 
-func hashObject(kind string, content []byte, wide bool) ID {
-	h := newHash(kind, int64(len(content)), wide)
-	h.Write(content)
-	return ID(hex.EncodeToString(h.Sum(nil)))
-}
-
-// newHash has taken in an object's header: its kind, its size and a NUL.
-func newHash(kind string, size int64, wide bool) hash.Hash {
-	h := sha1.New()
-	if wide {
-		h = sha256.New()
-	}
-	h.Write([]byte(kind + " " + strconv.FormatInt(size, 10) + "\x00"))
-	return h
+func hashObject(kind odb.Kind, content []byte, format odb.Format) ID {
+	return ID(format.Text(format.Sum(kind.String(), content)))
 }

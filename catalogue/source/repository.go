@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
-	"github.com/go-git/go-billy/v5/osfs"
-	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/storage/filesystem"
-	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // ErrUnsupported is returned by Open for a repository of a layout that cannot be
-// read, such as one with SHA-256 object IDs.
+// read, such as one whose references are not files.
 var ErrUnsupported = errors.New("unsupported kind of repository")
 
 // Repository is a Git repository on disk. It is safe for concurrent use, and
@@ -22,6 +20,7 @@ var ErrUnsupported = errors.New("unsupported kind of repository")
 type Repository struct {
 	root, gitDir string
 	bare         bool
+	refs         refs
 	objects      *gitObjects
 }
 
@@ -42,7 +41,7 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of the repository %s: %w", root, err)
 	}
-	partial, err := supported(settings)
+	format, partial, err := supported(settings)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
@@ -50,40 +49,22 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
-	open := func() []*filesystem.Storage {
-		stores := []*filesystem.Storage{newStore(gitDir, common)}
-		for _, objects := range alternates {
-			at := filepath.Dir(objects)
-			stores = append(stores, newStore(at, at))
-		}
-		return stores
-	}
-	objects := &gitObjects{open: open, stores: open(), partial: partial}
-	return &Repository{root: root, gitDir: gitDir, bare: root == gitDir, objects: objects}, nil
+	objects := &gitObjects{db: odb.New(append([]string{filepath.Join(common, "objects")}, alternates...), format), partial: partial}
+	return &Repository{root: root, gitDir: gitDir, bare: root == gitDir, refs: refs{gitDir, common}, objects: objects}, nil
 }
-
-// newStore reads objects and references. Alternates are stores of their own:
-// go-git's reading of them loads their indexes anew for each object.
-func newStore(gitDir, common string) *filesystem.Storage {
-	fsys := dotgit.NewRepositoryFilesystem(osfs.New(gitDir), osfs.New(common))
-	return filesystem.NewStorageWithOptions(fsys, cache.NewObjectLRU(objectCache), filesystem.Options{LargeObjectThreshold: MaxFile})
-}
-
-// objectCache is how many bytes of objects a store keeps, for the bases of
-// deltas above all.
-const objectCache = 32 * cache.MiByte
 
 // supported checks the extensions, see Git's Documentation/technical/
-// repository-version.txt. One that is not known may change anything. It says
-// whether a remote has promised the objects that are missing.
-func supported(settings []setting) (partial bool, err error) {
+// repository-version.txt. One that is not known may change anything. It says of
+// which format the object IDs are, and whether a remote has promised the objects
+// that are missing.
+func supported(settings []setting) (format odb.Format, partial bool, err error) {
 	for _, s := range settings {
 		ok := true
 		switch s.section + "." + s.key {
 		case "core.repositoryformatversion":
 			ok = s.value == "0" || s.value == "1"
 		case "extensions.objectformat":
-			ok = s.value == "sha1"
+			format, ok = formats[s.value]
 		case "extensions.refstorage":
 			ok = s.value == "files"
 		case "extensions.noop", "extensions.noop-v1", "extensions.partialclone", "extensions.preciousobjects",
@@ -94,11 +75,13 @@ func supported(settings []setting) (partial bool, err error) {
 			ok = s.section != "extensions"
 		}
 		if !ok {
-			return false, fmt.Errorf("%w: its %s.%s is %q", ErrUnsupported, s.section, s.key, s.value)
+			return format, false, fmt.Errorf("%w: its %s.%s is %q", ErrUnsupported, s.section, s.key, s.value)
 		}
 	}
-	return partial, nil
+	return format, partial, nil
 }
+
+var formats = map[string]odb.Format{"sha1": odb.SHA1, "sha256": odb.SHA256}
 
 // Root returns the absolute path of the checkout, or of a bare repository.
 func (r *Repository) Root() string { return r.root }
@@ -111,7 +94,8 @@ func (r *Repository) GitDir() string { return r.gitDir }
 // HEAD. Errors: ErrUnborn for HEAD of a repository without commits;
 // ErrUnknownRevision, naming rev, for one that names no commit or several,
 // which matches ErrNotFound too if an object it leads to is missing;
-// ErrMalformed for a commit object that Git would not have written.
+// ErrMalformed and ErrTooLarge for a commit object that Git would not have
+// written; ErrCorrupt; those of reading files.
 func (r *Repository) Commit(ctx context.Context, rev string) (Commit, error) {
 	if rev == "" {
 		rev = "HEAD"
@@ -120,10 +104,17 @@ func (r *Repository) Commit(ctx context.Context, rev string) (Commit, error) {
 	switch {
 	case ctx.Err() != nil:
 		return Commit{}, ctx.Err()
-	case errors.Is(err, ErrUnborn), errors.Is(err, ErrMalformed):
+	case err != nil && isFault(err):
 		return Commit{}, fmt.Errorf("%s in %s: %w", rev, r.root, err)
 	case err != nil:
 		return Commit{}, fmt.Errorf("%w %q in %s: %w", ErrUnknownRevision, rev, r.root, err)
 	}
 	return c, nil
+}
+
+// isFault holds for errors that do not say that there is no such revision.
+func isFault(err error) bool {
+	var file *fs.PathError
+	return errors.Is(err, ErrUnborn) || errors.Is(err, ErrMalformed) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrTooLarge) ||
+		errors.As(err, &file)
 }

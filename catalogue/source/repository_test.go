@@ -223,11 +223,6 @@ func TestShallowAndPartialClonesSayWhatIsMissing(t *testing.T) {
 
 func TestUnsupportedLayoutsAreRefused(t *testing.T) {
 	t.Parallel()
-	wide := resolvedTemp(t)
-	git(t, wide, "init", "-q", "--object-format=sha256")
-	if _, err := Open(wide); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "sha256") {
-		t.Error(err)
-	}
 	for _, config := range [][2]string{{"core.repositoryformatversion", "2"}, {"extensions.refStorage", "reftable"}, {"extensions.fromTheFuture", "yes"}} {
 		dir := newRepo(t)
 		git(t, dir, "config", config[0], config[1])

@@ -2,21 +2,13 @@ package source
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 )
-
-// go-git resolves revisions too, yet takes an abbreviated ID before a branch of
-// that name, any of several objects that an ID abbreviates, and the second
-// parent for every later one.
 
 // resolve follows gitrevisions(7) for the forms in the package comment.
 func (r *Repository) resolve(ctx context.Context, rev string) (Commit, error) {
@@ -82,65 +74,48 @@ func parseRevision(rev string) (base string, steps []step, err error) {
 }
 
 var (
-	fullID    = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	abbrev    = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
-	described = regexp.MustCompile(`^.+-[0-9]+-g([0-9a-f]{4,40})$`) // of git describe
+	abbrev    = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+	described = regexp.MustCompile(`^.+-[0-9]+-g([0-9a-f]{4,64})$`) // of git describe
 )
 
 func (r *Repository) base(ctx context.Context, name string) (ID, error) {
 	lower := strings.ToLower(name)
-	if fullID.MatchString(lower) {
+	if r.isFull(lower) {
 		return ID(lower), nil
 	}
-	id, err := r.reference(name)
-	if !errors.Is(err, plumbing.ErrReferenceNotFound) {
+	id, err := r.refs.look(name)
+	if !errors.Is(err, errNoReference) {
 		return id, err
 	}
 	if m := described.FindStringSubmatch(lower); m != nil {
 		lower = m[1]
 	}
-	if fullID.MatchString(lower) {
+	if r.isFull(lower) {
 		return ID(lower), nil
 	}
-	if !abbrev.MatchString(lower) {
+	if !abbrev.MatchString(lower) || len(lower) > 2*r.objects.db.Format().Size() {
 		return "", errors.New("there is no such branch, tag or commit")
 	}
 	return r.abbreviated(ctx, lower)
 }
 
-// reference looks a name up where git does, in its order.
-func (r *Repository) reference(name string) (ID, error) {
-	r.objects.mu.Lock()
-	defer r.objects.mu.Unlock()
-	store := r.objects.stores[0]
-	for _, form := range []string{"%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD"} {
-		full := plumbing.ReferenceName(fmt.Sprintf(form, name))
-		if !full.IsSafe() {
-			continue
-		}
-		ref, err := storer.ResolveReference(store, full)
-		if errors.Is(err, plumbing.ErrReferenceNotFound) {
-			if full == plumbing.HEAD {
-				return "", fmt.Errorf("%w: commit something first", ErrUnborn)
-			}
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		return ID(ref.Hash().String()), nil
-	}
-	return "", plumbing.ErrReferenceNotFound
+func (r *Repository) isFull(id string) bool {
+	return isID(ID(id)) && len(id) == 2*r.objects.db.Format().Size()
 }
 
 // abbreviated finds the one commit, or the tag of one, whose ID begins so.
 func (r *Repository) abbreviated(ctx context.Context, prefix string) (ID, error) {
-	ids, err := r.objects.withPrefix(prefix)
+	format := r.objects.db.Format()
+	ids, err := r.objects.db.WithPrefix(prefix)
+	if errors.Is(err, ErrTooLarge) {
+		return "", fmt.Errorf("it is ambiguous: %v", err)
+	}
 	if err != nil {
 		return "", err
 	}
 	var found []ID
-	for _, id := range ids {
+	for _, bin := range ids {
+		id := ID(format.Text(bin))
 		_, err := r.peel(ctx, id)
 		switch {
 		case err == nil:
@@ -157,28 +132,4 @@ func (r *Repository) abbreviated(ctx context.Context, prefix string) (ID, error)
 	}
 	slices.Sort(found)
 	return "", fmt.Errorf("it is ambiguous: %s and %s begin so", found[0], found[1])
-}
-
-func (o *gitObjects) withPrefix(prefix string) ([]ID, error) {
-	bin, err := hex.DecodeString(prefix[:len(prefix)&^1])
-	if err != nil {
-		return nil, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var ids []ID
-	for _, s := range o.stores {
-		s.Reindex()
-		hashes, err := s.HashesWithPrefix(bin)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hashes {
-			if id := ID(h.String()); strings.HasPrefix(string(id), prefix) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
 }

@@ -9,13 +9,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // MaxFile is how large a file ReadFile reads, in bytes.
 const MaxFile = 16 << 20
 
 // ErrTooLarge is returned by Tree.ReadFile for a file larger than MaxFile.
-var ErrTooLarge = errors.New("too large")
+var ErrTooLarge = odb.ErrTooLarge
 
 // maxDepth bounds how deep a walk descends: no checkout could hold more.
 const maxDepth = 512
