@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -18,22 +20,23 @@ type File struct {
 	// Path is where the Dockerfile lies in its tree, slash-separated.
 	Path string
 	// Frontend is the image reference that the Dockerfile's syntax line names,
-	// as it is written there; "" if there is none. It is an image that takes
-	// part in the build, as the bases do.
+	// as it is written there; "" if there is none. The image takes part in the
+	// build, as the bases do. See Plan.Frontend too.
 	Frontend string
 
+	ast    *parser.Node
 	escape rune
-	args   []instructions.ArgCommand
-	stages []instructions.Stage
 }
 
-// ParseError says what is wrong with a Dockerfile, and where.
+// ParseError says what is wrong with a Dockerfile, or with its ignore file, and
+// where.
 type ParseError struct {
-	Path   string
-	Line   int // counted from 1; 0 if it is about the file as a whole
+	Path   string // of the file, as given to Parse
+	Line   int    // of the instruction, counted from 1; 0 if it is about the file as a whole
 	Reason string
 }
 
+// Error is "path:line: reason".
 func (e *ParseError) Error() string {
 	at := e.Path
 	if e.Line > 0 {
@@ -42,36 +45,98 @@ func (e *ParseError) Error() string {
 	return at + ": " + e.Reason
 }
 
-// Parse parses the Dockerfile that lies at path in its tree. The error is a
-// *ParseError.
+// Parse parses the Dockerfile that lies at path in its tree, a slash-separated
+// path from the root. content may have source.MaxFile bytes and
+// MaxInstructions instructions. The error is a *ParseError; BuildKit's parser
+// stops at the first.
 func Parse(path string, content []byte) (*File, error) {
 	f := &File{Path: path}
 	if len(content) > source.MaxFile {
-		return nil, &ParseError{Path: path, Reason: fmt.Sprintf("has %d bytes, at most %d are read", len(content), source.MaxFile)}
+		return nil, f.errorf(0, "has %d bytes, at most %d are read", len(content), source.MaxFile)
 	}
-	f.Frontend, _, _, _ = parser.DetectSyntax(content)
-	ast, err := parser.Parse(bytes.NewReader(content))
-	if err != nil {
-		return nil, f.located(err)
+	frontend, _, at, isSet := parser.DetectSyntax(content)
+	if isSet {
+		if err := checkReference(frontend); err != nil {
+			return nil, f.errorf(firstLine(at), "the syntax line names %q, which %v", frontend, err)
+		}
+		f.Frontend = frontend
 	}
-	f.escape = ast.EscapeToken
-	f.stages, f.args, err = instructions.Parse(ast.AST, nil)
-	if err != nil {
-		return nil, f.located(err)
-	}
-	if len(f.stages) == 0 {
-		return nil, &ParseError{Path: path, Reason: "has no FROM line"}
+	if err := f.parse(content); err != nil {
+		if isSet && !startsWithComment(content) {
+			// The frontend is free to read what it likes.
+			err.Reason = fmt.Sprintf("is written for the frontend %s, not as a Dockerfile: %s", frontend, err.Reason)
+		}
+		return nil, err
 	}
 	return f, nil
 }
 
-// located gives an error of BuildKit's parser the form of this package's.
-func (f *File) located(err error) error {
-	line := 0
-	var at *parser.LocationError
-	if errors.As(err, &at) && len(at.Locations) > 0 && len(at.Locations[0]) > 0 {
-		line = at.Locations[0][0].Start.Line
-		err = at.Unwrap()
+func (f *File) parse(content []byte) *ParseError {
+	result, err := parser.Parse(bytes.NewReader(content))
+	if err != nil {
+		return f.located(err)
 	}
-	return &ParseError{Path: f.Path, Line: line, Reason: err.Error()}
+	if n := len(result.AST.Children); n > MaxInstructions {
+		return f.errorf(0, "has %d instructions, at most %d are read", n, MaxInstructions)
+	}
+	f.ast, f.escape = result.AST, result.EscapeToken
+	stages, _, err := f.instructions()
+	if err != nil {
+		return f.located(err)
+	}
+	if len(stages) == 0 {
+		return f.errorf(0, "has no FROM instruction")
+	}
+	return nil
+}
+
+// instructions returns the Dockerfile's instructions, made anew: expanding one
+// changes it.
+func (f *File) instructions() ([]instructions.Stage, []instructions.ArgCommand, error) {
+	return instructions.Parse(f.ast, silent())
+}
+
+// silent is a linter that says nothing. Without one, BuildKit's parser panics at
+// a comment such as "# check=skip=all" behind the first instruction.
+func silent() *linter.Linter { return linter.New(&linter.Config{}) }
+
+// startsWithComment says whether the first line can be a Dockerfile's.
+func startsWithComment(content []byte) bool {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	return bytes.HasPrefix(bytes.TrimSpace(content), []byte("#"))
+}
+
+func (f *File) errorf(line int, format string, args ...any) *ParseError {
+	return &ParseError{Path: f.Path, Line: line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// located gives an error of BuildKit's parser the form of this package's.
+func (f *File) located(err error) *ParseError {
+	var at *parser.LocationError
+	if !errors.As(err, &at) {
+		return f.errorf(0, "%s", firstOf(err))
+	}
+	line := 0
+	if len(at.Locations) > 0 {
+		line = firstLine(at.Locations[0])
+	}
+	return f.errorf(line, "%s", firstOf(at.Unwrap()))
+}
+
+// firstOf is an error's first line: BuildKit quotes what it could not read,
+// which may be long.
+func firstOf(err error) string {
+	const most = 400
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+func firstLine(ranges []parser.Range) int {
+	if len(ranges) == 0 {
+		return 0
+	}
+	return ranges[0].Start.Line
 }

@@ -2,32 +2,122 @@ package dockerfile
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // Reads is what a build takes from its context.
 type Reads struct {
-	// Files are the paths that are read, slash-separated and sorted bytewise:
-	// the Dockerfile, the file of its ignore rules, and what COPY, ADD and RUN
-	// --mount=type=bind take.
+	// Files are the paths that are read, slash-separated, sorted bytewise, each
+	// once: the Dockerfile, the file of its ignore rules, and the files, symbolic
+	// links and submodules that COPY, ADD and RUN --mount=type=bind take or go
+	// through.
 	Files []string
 	// Missing are the sources that match nothing in the context.
 	Missing []Source
-	// Unknown are the sources of which a tree alone cannot tell what they take.
+	// Unknown are the sources of which the Dockerfile and the tree alone do not
+	// tell what they take.
 	Unknown []Source
-	// Remote are the sources that ADD fetches, and that no checksum pins.
-	Remote []Source
 }
 
-// Source is what an instruction takes.
+// Source is something that an instruction takes.
 type Source struct {
 	Line   int    // of the instruction, counted from 1
-	Path   string // as written, with arguments expanded
-	Reason string // why it is listed
+	Path   string // as written, with arguments expanded where they are known
+	Reason string // why it is listed, as the rest of a sentence about it
+	// Optional says that the build goes on without it: it holds wildcards.
+	Optional bool
 }
 
 // Reads says what the target takes from a tree whose root is the build context.
+// It reads directories, symbolic links and ignore files, and of them only what
+// the sources lead to. Errors: a *ParseError for the ignore rules, a
+// *TooLargeError, and what the tree's objects return.
 func (p *Plan) Reads(ctx context.Context, tree source.Tree) (*Reads, error) {
-	return &Reads{Files: []string{p.file.Path}}, nil
+	r := &reading{}
+	whole := newContext(tree, nil, r)
+	n, err := whole.resolve(ctx, clean(p.file.Path))
+	if err != nil {
+		return nil, err
+	}
+	if n == nil {
+		n = &node{path: p.file.Path} // it came from elsewhere, or is missing itself
+	}
+	r.take(n)
+	ignore, err := whole.readIgnore(ctx, p.file.Path)
+	if err != nil {
+		return nil, err
+	}
+	around := len(r.files)
+	c := newContext(tree, ignore, r)
+	out := &Reads{Unknown: slices.Clone(p.unknown)}
+	missing := map[int]take{} // those that the build may go on without, by where they stand in out
+	for _, t := range p.takes {
+		reason, err := c.run(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if reason == "" {
+			continue
+		}
+		if t.optional && reason == noMatch {
+			missing[len(out.Missing)] = t
+		}
+		out.Missing = append(out.Missing, Source{Line: t.line, Path: t.path, Reason: reason})
+	}
+	for i, t := range missing {
+		out.Missing[i].Optional = isSent(t, r.files[around:])
+	}
+	slices.Sort(r.files)
+	out.Files = slices.Compact(r.files)
+	return out, nil
+}
+
+const (
+	noMatch = "matches nothing in the build context"
+	nothing = "leads to nothing in the build context"
+)
+
+// run takes what an instruction takes. If there is nothing, it says why.
+func (c *buildContext) run(ctx context.Context, t take) (reason string, err error) {
+	roots, reason, err := c.roots(ctx, t)
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	var f filter
+	if f.include, err = newRules(t.include); err != nil {
+		return "", err
+	}
+	if f.exclude, err = newRules(t.exclude); err != nil {
+		return "", err
+	}
+	found := false
+	for _, root := range roots {
+		n, err := c.resolve(ctx, root)
+		if err != nil {
+			return "", err
+		}
+		if n == nil || t.include != nil && n.mode != source.ModeDir {
+			return nothing, nil
+		}
+		took, err := c.takeBelow(ctx, n, "", f, above{})
+		if err != nil {
+			return "", err
+		}
+		found = found || took || t.include == nil
+	}
+	if !found {
+		return noMatch, nil
+	}
+	return "", nil
+}
+
+// isSent says whether the directory in which a source's wildcards are looked for
+// is there: a client sends only what the instructions name, so it is not if
+// nothing in it is taken, and then the build fails.
+func isSent(t take, taken []string) bool {
+	base, _ := splitWildcards(t.root)
+	return base == "" || slices.ContainsFunc(taken, func(name string) bool { return strings.HasPrefix(name, base+"/") })
 }

@@ -1,0 +1,216 @@
+package dockerfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moby/patternmatcher"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// buildContext is a tree without what the ignore rules take from it. It reads
+// directories when they are asked for.
+type buildContext struct {
+	tree   source.Tree
+	ignore *rules // nil if there are none
+	root   *node
+	*reading
+}
+
+// reading is what was read, and how much was looked at.
+type reading struct {
+	files                 []string
+	entries, paths, steps int
+}
+
+// node is a file or a directory of the context.
+type node struct {
+	name     string
+	path     string // "" for the root
+	mode     source.Mode
+	id       source.ID
+	parent   *node
+	children []*node
+	listed   bool
+	taken    bool // of a directory: everything below it
+	matched  patternmatcher.MatchInfo
+}
+
+func newContext(tree source.Tree, ignore *rules, r *reading) *buildContext {
+	return &buildContext{tree: tree, ignore: ignore, reading: r, root: &node{mode: source.ModeDir, id: tree.ID}}
+}
+
+// step counts what is done, so that a tree and a Dockerfile of a few kilobytes
+// cannot ask for years.
+func (r *reading) step(n int) error {
+	if r.steps += n; r.steps > maxSteps {
+		return &TooLargeError{What: "paths to compare with patterns", Limit: maxSteps}
+	}
+	return nil
+}
+
+// take notes a file that is read.
+func (r *reading) take(n *node) {
+	if !n.taken {
+		n.taken = true
+		r.files = append(r.files, n.path)
+	}
+}
+
+// list returns what a directory holds, without what is ignored.
+func (c *buildContext) list(ctx context.Context, dir *node) ([]*node, error) {
+	if dir.listed || dir.mode != source.ModeDir {
+		return dir.children, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	entries, err := c.tree.Objects.Tree(ctx, dir.id)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", describe(dir.path), err)
+	}
+	if c.entries += len(entries); c.entries > maxEntries {
+		return nil, &TooLargeError{What: "files and directories", Limit: maxEntries}
+	}
+	for _, e := range entries {
+		n := &node{name: e.Name, path: path.Join(dir.path, e.Name), mode: e.Mode, id: e.ID, parent: dir}
+		if c.paths += len(n.path); c.paths > maxPaths || len(n.path) > maxPath {
+			return nil, &TooLargeError{What: "bytes of paths", Limit: maxPaths}
+		}
+		kept, err := c.keep(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if kept {
+			dir.children = append(dir.children, n)
+		}
+	}
+	// Git has directories elsewhere than files of the same name.
+	slices.SortFunc(dir.children, func(a, b *node) int { return strings.Compare(a.name, b.name) })
+	dir.listed = true
+	return dir.children, nil
+}
+
+// keep says whether something is in the context. A directory that is ignored is
+// there if something is that it holds.
+func (c *buildContext) keep(ctx context.Context, n *node) (bool, error) {
+	if c.ignore == nil {
+		return true, nil
+	}
+	ignored, err := c.matches(c.ignore, n.path, n.parent.matched, &n.matched)
+	if err != nil || !ignored {
+		return true, err
+	}
+	if n.mode != source.ModeDir || !c.ignore.reopens(n.path) {
+		return false, nil
+	}
+	children, err := c.list(ctx, n)
+	return len(children) > 0, err
+}
+
+// matches says whether patterns match a path, with what they say of the
+// directory it lies in.
+func (r *reading) matches(patterns *rules, path string, dir patternmatcher.MatchInfo, matched *patternmatcher.MatchInfo) (bool, error) {
+	if err := r.step(len(patterns.Patterns())); err != nil {
+		return false, err
+	}
+	matches, info, err := patterns.MatchesUsingParentResults(path, dir)
+	*matched = info
+	return matches, err
+}
+
+// child returns what a directory holds under a name, or nil.
+func (c *buildContext) child(ctx context.Context, dir *node, name string) (*node, error) {
+	children, err := c.list(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.step(1); err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearchFunc(children, name, func(n *node, name string) int { return strings.Compare(n.name, name) })
+	if !ok {
+		return nil, nil
+	}
+	return children[i], nil
+}
+
+// resolve returns what is at a clean path, or nil if there is nothing. It follows
+// symbolic links, also the last, as if the context's root were that of the file
+// system. The links on the way are read.
+func (c *buildContext) resolve(ctx context.Context, name string) (*node, error) {
+	at, links := c.root, []*node(nil)
+	rest := strings.Split(name, "/")
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if at.parent != nil {
+				at = at.parent
+			}
+			continue
+		}
+		next, err := c.child(ctx, at, part)
+		if next == nil || err != nil {
+			return nil, err
+		}
+		if next.mode != source.ModeSymlink {
+			at = next
+			continue
+		}
+		if links = append(links, next); len(links) > maxLinks {
+			return nil, nil
+		}
+		target, err := c.readLink(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(target, "/") {
+			at = c.root
+		}
+		rest = append(strings.Split(path.Clean(target), "/"), rest...)
+	}
+	for _, l := range links {
+		c.take(l)
+	}
+	return at, nil
+}
+
+func (c *buildContext) readLink(ctx context.Context, n *node) (string, error) {
+	r, size, err := c.tree.Objects.Blob(ctx, n.id)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", n.path, err)
+	}
+	defer r.Close()
+	if size > maxPath {
+		return "", &TooLargeError{What: "bytes in the target of a symbolic link", Limit: maxPath}
+	}
+	target, err := io.ReadAll(io.LimitReader(r, size))
+	if err == nil && int64(len(target)) != size {
+		err = errors.New("its content ends early")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", n.path, err)
+	}
+	return string(target), nil
+}
+
+func describe(dir string) string {
+	if dir == "" {
+		return "the root"
+	}
+	return dir
+}
+
+// clean is a path from the root of the context as tree entries have it: "" for
+// the root. Nothing leads out of it.
+func clean(name string) string { return strings.TrimPrefix(path.Join("/", name), "/") }

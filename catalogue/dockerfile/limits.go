@@ -1,0 +1,40 @@
+package dockerfile
+
+import (
+	"fmt"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// A Dockerfile of a few lines can stand for gigabytes, where each argument holds
+// the one before it twice, and a tree of a few kilobytes for more files than any
+// disk holds. The limits are far above what can be built.
+const (
+	// MaxInstructions is how many instructions a Dockerfile may have, and how
+	// many a target may run, those that ONBUILD adds included.
+	MaxInstructions = 10_000
+
+	maxWord     = 1 << 16 // bytes that one word may have, before its arguments are expanded and after
+	maxProduct  = 1 << 24 // bytes that the replacements in one word may make
+	maxExpanded = 1 << 26 // bytes that all words of one plan may have
+	maxEntries  = 1 << 21 // files and directories of the context that are looked at
+	maxPaths    = 1 << 28 // bytes that their paths may have
+	maxPatterns = 10_000  // of an ignore file
+	maxSteps    = 1 << 26 // comparisons of a path with a pattern, and visits of a path
+	maxPath     = 4096    // bytes of a path or of a symbolic link's target: the PATH_MAX of Linux
+	maxLinks    = 255     // symbolic links on the way of one source, as in BuildKit
+)
+
+// TooLargeError is returned for a tree that is more than this package looks at.
+// It matches source.ErrTooLarge.
+type TooLargeError struct {
+	What  string // what there is too much of
+	Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the build context is too large: there are more than %d %s", e.Limit, e.What)
+}
+
+// Is says whether target is source.ErrTooLarge.
+func (e *TooLargeError) Is(target error) bool { return target == source.ErrTooLarge }
