@@ -114,6 +114,8 @@ type imageFields struct {
 	Builder     string                `json:"builder"`
 	Files       int                   `json:"files"`
 	Platforms   []string              `json:"platforms"`
+	// Preimage is what the fingerprint is the hash of.
+	Preimage []catalogue.Field `json:"preimage,omitempty"`
 	// Unlocked are the references whose digest is in neither the recipe nor
 	// pharos.lock.
 	Unlocked []string `json:"unlocked,omitempty"`
@@ -137,7 +139,7 @@ func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree
 	for _, img := range c.Images {
 		f := imageFields{name: img.Name, Builder: img.Build.Kind(), Platforms: img.Platforms}
 		if st, ok := known[img.Name]; ok {
-			f.Fingerprint, f.Tree, f.Files = st.Fingerprint, st.Inputs.ID, st.Files
+			f.Fingerprint, f.Tree, f.Files, f.Preimage = st.Fingerprint, st.Inputs.ID, st.Files, st.Preimage
 		} else {
 			f.explain(ctx, img, tree, failed[img.Name])
 		}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var codeBlock = regexp.MustCompile("(?ms)^```(yaml|sh)\n(.*?)^```$")
+
+// The commands of the page on fingerprints, run one after the other, give by
+// hand what the plugin gives.
+func TestFingerprintsByHand(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/fingerprints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"go.mod":                    "module shop.example\n\ngo 1.26\n\ntoolchain go1.26.8\n",
+		"services/api/main.go":      "package main\n\nfunc main() {}\n",
+		"services/api/main_test.go": "package main\n",
+		"README.md":                 "# Shop\n",
+	}
+	script := "set -e\nkubectl() { shift; " + program + " \"$@\"; }\ngit init -q -b main\ngit add -A\ngit commit -q -m one\n"
+	for _, block := range codeBlock.FindAllStringSubmatch(string(page), -1) {
+		switch {
+		case block[1] == "sh":
+			script += block[2]
+		case files["pharos.yaml"] == "":
+			files["pharos.yaml"] = block[2]
+		}
+	}
+	dir := t.TempDir()
+	for name, content := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG="+filepath.Join(dir, "none"), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Shop", "GIT_AUTHOR_EMAIL=shop@example.com", "GIT_COMMITTER_NAME=Shop", "GIT_COMMITTER_EMAIL=shop@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	columns := regexp.MustCompile(`(?m)^api +go +2 +sha256:([0-9a-f]{64}) +([0-9a-f]{40})$`).FindStringSubmatch(string(out))
+	if columns == nil {
+		t.Fatalf("the first command gives\n%s", out)
+	}
+	byHand := "go.mod\nservices/api/main.go\n" + columns[2] + "\n"
+	if rest := strings.Split(string(out), byHand); len(rest) != 2 {
+		t.Errorf("the pruned tree is not %s in\n%s", columns[2], out)
+	}
+	if !strings.Contains(string(out), "\n"+columns[1]+"  -\n") {
+		t.Errorf("the fingerprint is not %s in\n%s", columns[1], out)
+	}
+	if !strings.Contains(string(out), "go.toolchain go1.26.8\nplatform.0000 linux/amd64\ntree "+columns[2]+"\n") {
+		t.Errorf("the fields are not shown in\n%s", out)
+	}
+	if n := strings.Count(string(out), "sha256:"+columns[1]); n != 2 {
+		t.Errorf("the working tree, which is the commit, has another fingerprint in\n%s", out)
+	}
+	if whole, err := exec.CommandContext(t.Context(), "git", "-C", dir, "rev-parse", "HEAD^{tree}").Output(); err != nil || !strings.HasSuffix(string(out), "\n"+string(whole)) {
+		t.Errorf("the tree of the working tree is not that of the commit, %s (%v), in\n%s", whole, err, out)
+	}
+}
