@@ -4,68 +4,107 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
 )
 
+// dockerfile compares for an image that a Dockerfile builds. What keeps the
+// Dockerfile from being read is catalogue.Check's to say.
 func (k *check) dockerfile() error {
 	b := *k.image.Build.Dockerfile
 	file := path.Clean(b.Path)
 	content, err := k.tree.ReadFile(k.ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // catalogue.Check says so
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	parsed, err := dockerfile.Parse(file, content)
 	if err != nil {
-		return nil // so too
+		return nil
 	}
-	read, known := map[string]bool{}, true
-	said := map[string]bool{}
-	say := func(s dockerfile.Source, what string) {
-		message := fmt.Sprintf("%s:%d: %s %s", file, s.Line, s.Path, what)
-		if !said[message] {
-			said[message] = true
-			k.add(catalogue.Finding{Path: file, Message: message})
-		}
-	}
+	d := &dockerfileCheck{check: k, file: file, read: map[string]bool{}, known: true, said: map[string]bool{}}
 	for _, platform := range k.image.Platforms {
 		plan, err := parsed.Plan(dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
 		if err != nil {
-			return nil // so too
+			return nil
 		}
-		reads, err := plan.Reads(k.ctx, k.tree)
-		if err != nil {
+		if err := d.platform(plan); err != nil {
 			return err
 		}
-		for _, name := range reads.Files {
-			read[name] = true
-		}
-		for _, s := range reads.Missing {
-			say(s, "matches no file of the tree: "+s.Reason)
-		}
-		for _, s := range reads.Unknown {
-			known = false
-			say(s, "cannot be compared with the inputs: "+s.Reason)
+	}
+	d.compare()
+	return nil
+}
+
+// dockerfileCheck gathers what a Dockerfile reads for all platforms.
+type dockerfileCheck struct {
+	*check
+	file  string
+	read  map[string]bool
+	known bool // nothing else is read
+	said  map[string]bool
+}
+
+func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
+	reads, err := plan.Reads(d.ctx, d.tree)
+	if ignore, ok := errors.AsType[*dockerfile.ParseError](err); ok {
+		d.known = false
+		d.say(ignore.Path, ignore.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range reads.Files {
+		d.read[name] = true
+	}
+	for _, s := range reads.Missing {
+		if !s.Optional {
+			d.source(s, "correct it, or add what it names: the context of a build is the root of the tree")
 		}
 	}
+	for _, s := range reads.Unknown {
+		d.known = false
+		d.source(s, "so it cannot be compared with the inputs")
+	}
+	for _, s := range plan.Remote {
+		d.source(s, "so the image may change although the tree does not: add --checksum=sha256:…")
+	}
+	return nil
+}
+
+func (d *dockerfileCheck) source(s dockerfile.Source, advice string) {
+	d.say(d.file, fmt.Sprintf("%s:%d: %s %s: %s", d.file, s.Line, s.Path, s.Reason, advice))
+}
+
+// say adds a finding that may come once for each platform.
+func (d *dockerfileCheck) say(file, message string) {
+	if !d.said[message] {
+		d.said[message] = true
+		d.add(catalogue.Finding{Path: file, Message: message})
+	}
+}
+
+func (d *dockerfileCheck) compare() {
+	all := slices.Sorted(maps.Keys(d.read))
 	var left []string
-	for _, name := range k.paths {
-		if read[name] && !k.image.Inputs.Match(name) {
-			if _, onPurpose := excludedBy(k.image.Inputs, name); !onPurpose {
+	for _, name := range all {
+		if !d.image.Inputs.Match(name) {
+			if _, onPurpose := excludedBy(d.image.Inputs, name); !onPurpose {
 				left = append(left, name)
 			}
 		}
 	}
-	for _, c := range k.cover(left, read) {
-		k.leftOut(c, "is read by "+file+", which would be built without it")
+	for _, c := range d.cover(left, d.read) {
+		d.leftOut(c, "is read by "+d.file+", which would be built without it")
 	}
-	if known {
-		k.unread(func(name string) bool { return read[name] }, file)
+	if d.known {
+		d.unread(all, d.file)
 	}
-	return nil
 }

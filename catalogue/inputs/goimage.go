@@ -21,9 +21,9 @@ func (k *check) goImage(p programs) {
 	}
 	k.packages(reads)
 	read := map[string]bool{}
-	var left []string
+	var all, left []string
 	for _, f := range reads.Files {
-		read[f.Path] = true
+		all, read[f.Path] = append(all, f.Path), true
 		if !k.image.Inputs.Match(f.Path) && f.Why != gopackage.Source {
 			left = append(left, f.Path)
 		}
@@ -36,7 +36,7 @@ func (k *check) goImage(p programs) {
 		k.leftOut(group, role(byPath(group.files[0])))
 	}
 	if len(reads.Problems) == 0 {
-		k.unread(func(name string) bool { return read[name] }, "its package "+k.image.Build.Go.Package)
+		k.unread(all, "its package "+k.image.Build.Go.Package)
 	}
 }
 

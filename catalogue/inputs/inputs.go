@@ -115,7 +115,8 @@ func readPrograms(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 
 func (k *check) files() {
 	from := path.Clean(k.image.Build.Files.From)
-	k.unread(func(name string) bool { return below(name, from) }, from)
+	read := slices.DeleteFunc(slices.Clone(k.paths), func(name string) bool { return !below(name, from) })
+	k.unread(read, from)
 }
 
 func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -34,29 +35,27 @@ func alone(pattern string) catalogue.Patterns {
 	return p
 }
 
-// unread finds the patterns that choose inputs of which none is read. where says
-// what is read, for the message.
-func (k *check) unread(read func(name string) bool, where string) {
-	var chosen []string
-	for _, name := range k.paths {
-		if k.image.Inputs.Match(name) {
-			chosen = append(chosen, name)
-		}
-	}
+// unread finds the patterns that choose inputs of which none is read. reader says
+// what reads, for the message.
+func (k *check) unread(read []string, reader string) {
 	for _, pattern := range k.image.Inputs.Strings() {
 		if strings.HasPrefix(pattern, "!") {
 			continue
 		}
-		one, files, used := alone(pattern), 0, false
-		for _, name := range chosen {
-			if one.Match(name) {
+		one := alone(pattern)
+		chosen := func(name string) bool { return one.Match(name) && k.image.Inputs.Match(name) }
+		if slices.ContainsFunc(read, chosen) {
+			continue
+		}
+		files := 0
+		for _, name := range k.paths {
+			if chosen(name) {
 				files++
-				used = used || read(name)
 			}
 		}
-		if files > 0 && !used {
+		if files > 0 {
 			k.add(catalogue.Finding{Pattern: pattern, Message: fmt.Sprintf(
-				"inputs: of %q (%s) nothing is read by %s, so its changes build the image again for nothing: remove it", pattern, count(files), where)})
+				"inputs: of %q (%s) nothing is read by %s, so its changes build the image again for nothing: remove it", pattern, count(files), reader)})
 		}
 	}
 }

@@ -1,0 +1,65 @@
+package detect
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/inputs"
+)
+
+// deliveryFolders are patterns for the manifests: whole folders where nothing
+// else lies in them.
+func (d *detection) deliveryFolders() []string {
+	mixed := map[string]bool{".": true}
+	for _, name := range d.files {
+		if d.manifest[name] || strings.HasSuffix(name, ".md") {
+			continue
+		}
+		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
+			mixed[dir] = true
+		}
+	}
+	var patterns []string
+	for _, name := range d.files {
+		if !d.manifest[name] {
+			continue
+		}
+		pattern := inputs.Literal(name)
+		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
+			pattern = inputs.Literal(dir) + "/**"
+		}
+		if !slices.Contains(patterns, pattern) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns
+}
+
+// neutralPatterns are for files that reach no target; those that choose nothing
+// that a later one would not choose are left out.
+func (d *detection) neutralPatterns() []string {
+	var kept []string
+	chosen := map[string]bool{}
+	all := []string{
+		"**/*.md", "**/*_test.go", "**/testdata/**", "docs/**", "doc/**", ".*", "LICENSE*", "NOTICE*", "Makefile", "CODEOWNERS",
+	}
+	for _, pattern := range slices.Backward(all) {
+		p, err := catalogue.ParsePatterns([]string{pattern})
+		if err != nil {
+			continue
+		}
+		decides := false
+		for _, name := range d.files {
+			if !chosen[name] && !isOwn(name) && p.Match(name) {
+				chosen[name], decides = true, true
+			}
+		}
+		if decides {
+			kept = append(kept, pattern)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}

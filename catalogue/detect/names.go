@@ -1,0 +1,226 @@
+package detect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+
+	"github.com/pharos-dev/pharos/catalogue"
+)
+
+// chooseNames names the candidates, and drops those that are no images.
+func (d *detection) chooseNames(context.Context) error {
+	slices.SortFunc(d.candidates, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.dir, b.dir), cmp.Compare(a.kind, b.kind), cmp.Compare(a.path, b.path))
+	})
+	n := &naming{detection: d, taken: map[string]bool{}}
+	if err := n.explicit(); err != nil {
+		return err
+	}
+	for _, image := range d.named {
+		n.manifest(image)
+	}
+	n.guess()
+	return nil
+}
+
+// findRepository finds a name for what lies at the root.
+func (d *detection) findRepository(ctx context.Context) error {
+	d.repository = cmp.Or(sanitize(d.options.Repository), "app")
+	for _, file := range []string{"package.json", "go.mod"} {
+		if !d.isFile[file] {
+			continue
+		}
+		data, err := d.read(ctx, file)
+		if err != nil {
+			return err
+		}
+		name := parsePackageJSON(data).Name
+		if file == "go.mod" {
+			name, _, _ = module.SplitPathVersion(modfile.ModulePath(data))
+		}
+		d.repository = cmp.Or(sanitize(path.Base(name)), d.repository)
+	}
+	return nil
+}
+
+// naming gives names, none of them twice.
+type naming struct {
+	*detection
+	taken map[string]bool
+}
+
+func (n *naming) give(c *candidate, name, why string) {
+	c.name, c.why = name, why
+	n.taken[name] = true
+}
+
+func (n *naming) explicit() error {
+	for _, at := range slices.Sorted(maps.Keys(n.options.Names)) {
+		name, where := n.options.Names[at], path.Clean(at)
+		i := slices.IndexFunc(n.candidates, func(c *candidate) bool { return c.name == "" && (where == c.dir || where == c.path) })
+		switch {
+		case i < 0:
+			var all []string
+			for _, c := range n.candidates {
+				all = append(all, c.path)
+			}
+			return fmt.Errorf("%w: the name %s is for %s, where there is no Go program and no Dockerfile; found: %s", ErrOption, name, at, cmp.Or(strings.Join(all, ", "), "none at all"))
+		case sanitize(name) != name:
+			return fmt.Errorf("%w: %q is no name of an image: lower-case letters and digits, with '.', '_' or '-' between them", ErrOption, name)
+		case n.taken[name]:
+			return fmt.Errorf("%w: the name %s is given twice", ErrOption, name)
+		}
+		n.give(n.candidates[i], name, "as asked for")
+	}
+	return nil
+}
+
+// manifest gives the name that a manifest has for an image to the candidate whose
+// folder is named so, or as no other one has it in its name.
+func (n *naming) manifest(image namedImage) {
+	name := path.Base(image.name)
+	if n.taken[name] || sanitize(name) != name {
+		return
+	}
+	best, rank, several := (*candidate)(nil), len(n.candidates)+1000, false
+	for _, c := range n.candidates {
+		if c.name != "" {
+			continue
+		}
+		i := slices.Index(n.aliases(c), name)
+		if i < 0 && !auxiliary(c.dir) && slices.Contains(strings.FieldsFunc(n.aliases(c)[0], isJoint), name) {
+			i = 999 // it is a word of the folder's name
+		}
+		switch {
+		case i < 0 || i > rank:
+		case i == rank:
+			several = true
+		default:
+			best, rank, several = c, i, false
+		}
+	}
+	if best == nil || several {
+		return
+	}
+	n.give(best, name, "the one in "+image.from)
+	if name != image.name {
+		best.comments = append(best.comments, fmt.Sprintf("%s names the image %s: write %s there, so that its digest is set.", image.from, image.name, name))
+	}
+}
+
+func isJoint(r rune) bool { return r == '-' || r == '_' || r == '.' }
+
+// guess names the others by their folders.
+func (n *naming) guess() {
+	var aside []string
+	for _, c := range n.candidates {
+		if c.name == "" && auxiliary(c.dir) {
+			aside = append(aside, c.path)
+			continue
+		}
+		n.images = append(n.images, c)
+		if c.name != "" {
+			continue
+		}
+		aliases := n.aliases(c)
+		i := slices.IndexFunc(aliases, func(name string) bool { return !n.taken[name] })
+		for number := 2; i < 0; number++ {
+			if name := fmt.Sprintf("%s-%d", aliases[0], number); !n.taken[name] {
+				aliases, i = []string{name}, 0
+			}
+		}
+		why := "a guess from the folder's name"
+		if c.dir == "." {
+			why = "a guess from the repository's name"
+		}
+		if len(n.named) > 0 {
+			why += "; no kustomization names such an image"
+		}
+		n.give(c, aliases[i], why)
+	}
+	if len(aside) > 0 {
+		n.note("No image of %s: by its folder's name it helps with the development", strings.Join(aside, ", "))
+	}
+}
+
+// aliases are the names that a candidate may have, the best first.
+func (n *naming) aliases(c *candidate) []string {
+	var parts []string
+	for part := range strings.SplitSeq(c.dir, "/") {
+		switch part {
+		case ".", "cmd", "src", "main", "docker", "build", "dockerfiles", "deploy":
+		default:
+			parts = append(parts, part)
+		}
+	}
+	if c.kind == catalogue.BuildDockerfile {
+		base := path.Base(c.path)
+		suffix := strings.TrimPrefix(strings.TrimPrefix(base, "Dockerfile"), ".")
+		if suffix == base || suffix == "" {
+			suffix = strings.TrimSuffix(strings.TrimSuffix(base, ".Dockerfile"), ".dockerfile")
+		}
+		if suffix != "" && suffix != "Dockerfile" && suffix != "Containerfile" {
+			parts = append(parts, suffix)
+		}
+	}
+	if len(parts) == 0 {
+		return []string{n.repository}
+	}
+	var aliases []string
+	for i := len(parts) - 1; i >= 0; i-- {
+		aliases = append(aliases, sanitize(strings.Join(parts[i:], "-")))
+	}
+	aliases = append(aliases, sanitize(n.repository+"-"+parts[len(parts)-1]))
+	return slices.DeleteFunc(aliases, func(name string) bool { return name == "" })
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// sanitize makes a name of an image of a text; "" if nothing is left of it.
+func sanitize(s string) string {
+	const longest = 60
+	s = strings.ToLower(s)
+	if valid.MatchString(s) && len(s) <= longest {
+		return s
+	}
+	s = strings.Trim(notInNames.ReplaceAllString(s, "-"), "-")
+	return strings.Trim(s[:min(len(s), longest)], "-")
+}
+
+var valid = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+
+// packageJSON is what is looked at of a package.json.
+type packageJSON struct {
+	Name    string
+	Scripts map[string]string
+}
+
+// parsePackageJSON reads what it can; what is no JSON has no scripts.
+func parsePackageJSON(data []byte) packageJSON {
+	var raw struct {
+		Name    any            `json:"name"`
+		Scripts map[string]any `json:"scripts"`
+	}
+	_ = json.Unmarshal(data, &raw) // fields of another type are left out
+	var p packageJSON
+	p.Name, _ = raw.Name.(string)
+	for name, script := range raw.Scripts {
+		if text, ok := script.(string); ok {
+			if p.Scripts == nil {
+				p.Scripts = map[string]string{}
+			}
+			p.Scripts[name] = text
+		}
+	}
+	return p
+}

@@ -1,0 +1,110 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/gopackage"
+)
+
+// programs finds the Go programs that no Dockerfile builds.
+func (d *detection) programs(ctx context.Context) (err error) {
+	if !slices.ContainsFunc(d.seen, func(file string) bool { return path.Base(file) == "go.mod" }) {
+		return nil
+	}
+	d.goFolder, err = gopackage.Open(ctx, d.tree, d.options.Go)
+	if errors.Is(err, gopackage.ErrNoGo) {
+		d.note("Go programs were not looked for: %v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	mains, problems, err := d.goFolder.Mains(ctx, catalogue.DefaultPlatform)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		d.note("Go programs were not found: %s", p)
+	}
+	for _, m := range mains {
+		dir := strings.TrimPrefix(m.Package, "./")
+		if ignored(dir) {
+			continue
+		}
+		by := slices.IndexFunc(d.candidates, func(c *candidate) bool { return c.dockerfile != nil && c.builds(dir) })
+		if by >= 0 {
+			c := d.candidates[by]
+			c.comments = append(c.comments, "The Go program in "+dir+" has no recipe of its own: the Dockerfile builds it, and is explicit.")
+			continue
+		}
+		d.candidates = append(d.candidates, &candidate{
+			kind: catalogue.BuildGo, path: m.Package, dir: dir, importPath: m.ImportPath, module: m.Module,
+		})
+	}
+	return nil
+}
+
+// recipes says what goes into each image.
+func (d *detection) recipes(ctx context.Context) error {
+	var programs []*candidate
+	var recipes []gopackage.Recipe
+	for _, c := range d.images {
+		if c.kind == catalogue.BuildDockerfile {
+			d.dockerfileInputs(c)
+			continue
+		}
+		programs = append(programs, c)
+		recipes = append(recipes, gopackage.Recipe{Build: catalogue.GoBuild{Package: c.path}, Platforms: []string{catalogue.DefaultPlatform}})
+	}
+	if len(programs) == 0 {
+		return nil
+	}
+	reads, err := d.goFolder.Reads(ctx, recipes)
+	if err != nil {
+		return err
+	}
+	for i, c := range programs {
+		for _, p := range reads[i].Problems {
+			c.comments = append(c.comments, "It does not load: "+oneLine(p.String()))
+		}
+		if err := d.pinToolchain(ctx, c); err != nil {
+			return err
+		}
+		d.goInputs(c, reads[i].Files)
+		c.run = &run{}
+	}
+	return nil
+}
+
+// pinToolchain names a toolchain for a program whose module names none.
+func (d *detection) pinToolchain(ctx context.Context, c *candidate) error {
+	t, err := catalogue.GoToolchain(ctx, catalogue.GoBuild{Package: c.path}, d.tree)
+	if _, ok := errors.AsType[*catalogue.InputError](err); ok {
+		t, err = catalogue.Toolchain{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if !t.Pinned {
+		c.toolchain = release(d.goFolder.GoVersion())
+	}
+	return nil
+}
+
+// release is a version as build.go.toolchain takes it, "" for one that is no
+// release.
+func release(version string) string {
+	const yaml = "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages: [{name: x, build: {go: {package: ., toolchain: \"%\"}}, inputs: [x]}]\n"
+	if _, err := catalogue.Parse("", []byte(strings.ReplaceAll(yaml, "%", version))); err != nil {
+		return ""
+	}
+	return version
+}
+
+// oneLine is a text as it can stand in a comment.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

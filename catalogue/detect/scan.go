@@ -1,0 +1,68 @@
+package detect
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// scan lists the files of the tree.
+func (d *detection) scan(ctx context.Context) error {
+	d.isFile = map[string]bool{}
+	err := d.tree.Walk(ctx, func(name string, e source.Entry) error {
+		if e.Mode == source.ModeDir {
+			return nil
+		}
+		d.files = append(d.files, name)
+		if e.Mode.IsFile() {
+			d.isFile[name] = true
+			if !ignored(path.Dir(name)) {
+				d.seen = append(d.seen, name)
+			}
+		}
+		return nil
+	})
+	slices.Sort(d.files)
+	slices.Sort(d.seen)
+	return err
+}
+
+// ignored says whether a folder is not looked into: it, or one above it, holds
+// what others wrote or what tests read.
+func ignored(dir string) bool {
+	if dir == "." {
+		return false
+	}
+	for part := range strings.SplitSeq(dir, "/") {
+		switch part {
+		case "vendor", "node_modules", "testdata", "third_party", "site-packages":
+			return true
+		}
+		if part[0] == '.' || part[0] == '_' {
+			return true
+		}
+	}
+	return false
+}
+
+// auxiliary says whether a folder is, by its name or one above it, for what helps
+// to develop and is not delivered.
+func auxiliary(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		switch part {
+		case "internal", "hack", "tool", "tools", "script", "scripts", "example", "examples", "sample", "samples",
+			"test", "tests", "e2e", "testing", "integration", "bench", "benchmark", "benchmarks", "docs", "doc",
+			"gen", "generator", "generators", "codegen", "ci":
+			return true
+		}
+	}
+	return false
+}
+
+// below says whether a file is the folder or inside of it.
+func below(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
