@@ -1,99 +1,186 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
-// Config says which working directory to read and how.
+// Config says which working directory to read, and how.
 type Config struct {
-	// Dir is the checkout or a folder in it. The default is the current one.
+	// Dir is the checkout's root or a folder in it. The default is the current
+	// folder.
 	Dir string
-	// Git is the git program, a path or a name to look for. The default is
-	// "git".
+	// Git is the git program: a path, or a name to look for in PATH. The
+	// default is "git".
 	Git string
-	// Env is the environment of the git program. The default is this process's.
+	// Env is the environment of the git program. Variables that point it at
+	// one repository, as it sets them for its hooks, are taken out. The default
+	// is that of this process.
 	Env []string
-	// Log is told what may surprise. The default discards.
+	// MaxFile is the size in bytes of the largest file that is not committed
+	// and still read. The default is 1 GiB.
+	MaxFile int64
+	// Log is told what git remarks on. The default discards.
 	Log *slog.Logger
 }
 
-// Snapshot returns the tree of the whole checkout as git add -A followed by git
-// write-tree would make it.
+const defaultMaxFile = 1 << 30
+
+// attempts is how often a working directory is looked at that changes meanwhile.
+const attempts = 4
+
+// errMoved says that files changed between two looks.
+var errMoved = errors.New("files changed while they were read")
+
+// Snapshot returns the tree of a whole working directory, as git add -A and git
+// write-tree would make it. It may be called by several programs at once, and
+// beside git commands; a file that changes meanwhile is taken as it was at some
+// time during the call. The tree can be read for a day at least, by this process
+// only.
+//
+// Errors: source.ErrNoRepository, source.ErrUnsupported and source.ErrNoGit;
+// ErrBare; a *PathsError that matches ErrUnmerged, ErrNested, ErrUnreadable,
+// ErrFilter, ErrChanging or source.ErrTooLarge; a *GitError for whatever else
+// git does not like, such as a folder of somebody else or a required filter that
+// fails.
 func Snapshot(ctx context.Context, c Config) (source.Tree, error) {
+	s, err := open(c)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	if err := s.atRoot(ctx); err != nil {
+		return source.Tree{}, err
+	}
+	for range attempts {
+		var tree source.Tree
+		if tree, err = s.take(ctx); !errors.Is(err, errMoved) {
+			return tree, err
+		}
+		s.log.DebugContext(ctx, "look at the working directory again", "dir", s.root, "error", err)
+	}
+	return source.Tree{}, fmt.Errorf("%w: %w", ErrChanging, err)
+}
+
+// checkout is one working directory and what is kept about it.
+type checkout struct {
+	git
+	repo    *source.Repository
+	gitDir  string // this checkout's own
+	common  string // with the objects
+	private private
+	maxFile int64
+}
+
+func open(c Config) (*checkout, error) {
 	if c.Dir == "" {
 		c.Dir = "."
 	}
-	if c.Git == "" {
-		c.Git = "git"
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxFile == 0 {
+		c.MaxFile = defaultMaxFile
 	}
 	repo, err := source.Open(c.Dir)
 	if err != nil {
-		return source.Tree{}, err
+		return nil, err
 	}
-	dir := filepath.Join(repo.GitDir(), "pharos", "worktree")
-	objects := filepath.Join(dir, "objects")
-	if err := os.MkdirAll(filepath.Join(objects, "info"), 0o700); err != nil {
-		return source.Tree{}, err
+	if repo.Root() == repo.GitDir() {
+		return nil, fmt.Errorf("%s: %w", repo.Root(), ErrBare)
 	}
-	common := repo.GitDir()
-	if data, err := os.ReadFile(filepath.Join(common, "commondir")); err == nil {
-		if common = strings.TrimSpace(string(data)); !filepath.IsAbs(common) {
-			common = filepath.Join(repo.GitDir(), common)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(filepath.Join(common, "objects")+"\n"), 0o600); err != nil {
-		return source.Tree{}, err
-	}
-	index := filepath.Join(dir, "index")
-	if err := copyIndex(filepath.Join(repo.GitDir(), "index"), index); err != nil {
-		return source.Tree{}, err
-	}
-	run := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, c.Git, append([]string{"-C", repo.Root()}, args...)...)
-		cmd.Env = append(cmd.Environ(), "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+objects)
-		var out, errOut bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errOut
-		if err := cmd.Run(); err != nil {
-			return "", fmt.Errorf("git %s in %s: %w: %s", args[0], repo.Root(), err, strings.TrimSpace(errOut.String()))
-		}
-		return strings.TrimSpace(out.String()), nil
-	}
-	if _, err := run("add", "-A"); err != nil {
-		return source.Tree{}, err
-	}
-	id, err := run("write-tree")
+	common, err := repo.CommonDir()
 	if err != nil {
-		return source.Tree{}, err
+		return nil, err
 	}
-	read, err := source.OpenObjects(objects)
-	return source.Tree{ID: source.ID(id), Objects: read}, err
+	g, err := newGit(c, repo.Root())
+	if err != nil {
+		return nil, err
+	}
+	return &checkout{
+		git: g, repo: repo, gitDir: repo.GitDir(), common: common,
+		private: newPrivate(repo.GitDir(), common), maxFile: c.MaxFile,
+	}, nil
 }
 
-func copyIndex(from, to string) error {
-	data, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(to)
+var setsWorktree = regexp.MustCompile(`(?im)^\s*worktree\s*=`)
+
+// atRoot refuses a repository whose configuration has its working directory
+// elsewhere. That of a submodule says where it is.
+func (c *checkout) atRoot(ctx context.Context) error {
+	for _, file := range []string{filepath.Join(c.common, "config"), filepath.Join(c.gitDir, "config.worktree")} {
+		content, err := os.ReadFile(file)
+		if ignoreMissing(err) != nil {
+			return err
+		}
+		if !setsWorktree.Match(content) {
+			continue
+		}
+		out, _, err := c.run(ctx, filepath.Join(c.common, "objects"), filepath.Join(c.gitDir, "index"), nil, "rev-parse", "--show-toplevel")
+		if err != nil {
+			return err
+		}
+		top := strings.TrimSuffix(string(out), "\n")
+		there, err := os.Stat(top)
+		if err != nil {
+			return err
+		}
+		here, err := os.Stat(c.root)
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(here, there) {
+			return fmt.Errorf("%s: %w: its core.worktree is %s", c.root, source.ErrUnsupported, top)
+		}
 	}
+	return nil
+}
+
+// take looks at the working directory once.
+func (c *checkout) take(ctx context.Context) (source.Tree, error) {
+	work, err := c.private.scratch()
 	if err != nil {
-		return err
+		return source.Tree{}, err
 	}
-	info, err := os.Stat(from)
+	defer work.remove()
+	store, err := c.private.store(work.began)
 	if err != nil {
-		return err
+		return source.Tree{}, err
 	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return err
+	st, err := c.status(ctx, store, work)
+	if err != nil {
+		return source.Tree{}, err
 	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
+	if err := c.refuse(st); err != nil {
+		return source.Tree{}, err
+	}
+	return c.tree(ctx, store, work, st)
+}
+
+// tree makes the tree of HEAD and of what is not as it is there.
+func (c *checkout) tree(ctx context.Context, store *store, work *scratch, st *status) (source.Tree, error) {
+	read, err := source.OpenObjects(store.objects())
+	if err != nil {
+		return source.Tree{}, err
+	}
+	base := &baseTree{objects: read}
+	if st.head != "" {
+		commit, err := c.repo.Commit(ctx, string(st.head))
+		if err != nil {
+			return source.Tree{}, err
+		}
+		base.id = commit.Tree.ID
+	}
+	changes, err := c.changes(ctx, store, work, st, base)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	return base.with(ctx, changes)
 }

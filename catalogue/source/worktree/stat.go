@@ -1,0 +1,25 @@
+package worktree
+
+import (
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// fileKey changes whenever a file is written to or replaced, except within the
+// resolution of the file system's clock: see settled.
+func fileKey(info fs.FileInfo) string {
+	inode, changed := identity(info)
+	return fmt.Sprintf("%d:%d:%d:%o:%d", info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), info.Mode(), inode)
+}
+
+// resolution is more than that of any file system's clock: FAT counts every
+// second second.
+const resolution = 2 * time.Second
+
+// settled holds for a file that had not been changed for a while at a time of
+// its file system's clock: when it is changed after that, its key changes.
+func settled(info fs.FileInfo, at time.Time) bool {
+	_, changed := identity(info)
+	return at.Sub(changed) > resolution
+}
