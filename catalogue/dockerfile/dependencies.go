@@ -59,7 +59,8 @@ func (p *planner) named(from string) dependency {
 }
 
 // circular says whether a stage, directly or not, takes files from itself.
-// BuildKit refuses that whatever the target is.
+// BuildKit refuses that whatever the target is, but does not look at what ONBUILD
+// adds.
 func (p *planner) circular() error {
 	const open, done = 1, 2
 	state := make([]int, len(p.stages))

@@ -18,7 +18,7 @@ func (p *planner) evaluate(s *stage) {
 			switch {
 			case d.err != nil:
 				p.errorf(c.line, "%s %v", strings.ToUpper(c.Name()), d.err)
-			case d.stage != nil && d.stage.index >= s.index:
+			case d.stage != nil && d.stage.index > s.index:
 				p.errorf(c.line, "%s takes files from a stage that is defined only in line %d", strings.ToUpper(c.Name()), d.stage.line)
 			case d.stage == nil && d.image != scratch:
 				p.use(d.image)

@@ -116,10 +116,10 @@ func (p *planner) run() error {
 		}
 		target = i
 	}
-	p.need(target)
 	if err := p.circular(); err != nil {
 		return err
 	}
+	p.need(target)
 	for _, s := range p.stages {
 		if s.err != nil && (s.needed || s.err.always) {
 			p.errorf(s.line, "%s", s.err.reason)

@@ -162,6 +162,10 @@ func (g *generator) path() string {
 	return strings.Join(parts, "/")
 }
 
+// plain is a path without wildcards. A client takes a mount's source and the
+// target of a symbolic link for patterns, the daemon takes them as they are.
+func (g *generator) plain() string { return strings.ReplaceAll(g.path(), "e[1]", "a") }
+
 // pattern is a path in which names may have become wildcards.
 func (g *generator) pattern(wild ...string) string {
 	parts := strings.Split(g.path(), "/")
@@ -191,7 +195,7 @@ func (g *generator) tree() map[string]source.File {
 		}
 		f := source.File{Content: p}
 		if g.IntN(5) == 0 {
-			f = source.File{Content: g.pick("", "/", "../", "./", "../../") + g.path(), Mode: source.ModeSymlink}
+			f = source.File{Content: g.pick("", "/", "../", "./", "../../") + g.plain(), Mode: source.ModeSymlink}
 		}
 		files[p] = f
 		for d := filepath.Dir(p); d != "."; d = filepath.Dir(d) {
@@ -233,7 +237,7 @@ func (g *generator) instruction() string {
 	case 1:
 		return "RUN --mount=type=" + g.pick("bind", "cache") + ",from=" + from + ",target=/m true"
 	case 2:
-		return "RUN --mount=type=bind,source=" + g.path() + ",target=/m --mount=type=cache,target=/c true"
+		return "RUN --mount=type=bind,source=" + g.plain() + ",target=/m --mount=type=cache,target=/c true"
 	case 3:
 		return "COPY --parents " + g.pick("", "./", "/", g.name()+"/./") + g.pattern("*", "**", "*.txt", "?") + " /p/"
 	case 4:
