@@ -230,5 +230,9 @@ func (b *build) checkRecipe() error {
 
 // broken is a failure that the inputs did not cause.
 func (b *build) broken(err error) error {
-	return &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
+	e := &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
+	if isMachineError(err) {
+		e.Advice = b.machineAdvice(&toolchain{}, err.Error())
+	}
+	return e
 }

@@ -43,7 +43,7 @@ func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalog
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		return "", b.compileError(ctx, m, p, printed.tail(), err)
+		return "", b.compileError(ctx, m, tc, p, printed.tail(), err)
 	}
 	built, err := os.ReadDir(out)
 	if err != nil || len(built) != 1 {
@@ -104,7 +104,10 @@ func (b *build) command(ctx context.Context, dir string, env environment, args .
 	return cmd
 }
 
-func (b *build) compileError(ctx context.Context, m *module, p catalogue.Platform, output string, err error) error {
+func (b *build) compileError(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform, output string, err error) error {
+	if err := b.machineError(tc, output, err); err != nil {
+		return err
+	}
 	if isNetworkFailure(output) {
 		return &lifecycle.Error{
 			Op: "get the modules of image", On: b.request.State.Image.Name, Class: lifecycle.ErrUnreachable,

@@ -64,4 +64,8 @@
 // started are killed. If the building process is killed itself, the next build in
 // the same TempDir removes the folder. On file systems that are shared between
 // machines the locks may not hold: use a local TempDir.
+//
+// A folder of this machine that is full or closed, and a compiler that is killed
+// for want of memory, are no fault of the inputs: the error is a
+// *[lifecycle.Error] of no class then, which names the folder.
 package golang

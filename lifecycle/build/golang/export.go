@@ -2,6 +2,7 @@ package golang
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -13,6 +14,9 @@ func (b *build) export(ctx context.Context) error {
 	err := source.Export(ctx, b.request.State.Inputs, b.folder.src())
 	if err == nil || ctx.Err() != nil {
 		return err
+	}
+	if isMachineError(err) {
+		return b.broken(fmt.Errorf("write its inputs out: %w", err))
 	}
 	return &lifecycle.BuildError{
 		Image: b.request.State.Image.Name, Reason: "its inputs cannot be written out: " + err.Error(), Err: err,
