@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -25,56 +26,112 @@ func (f Finding) String() string {
 	return "image " + f.Image + ": " + f.Message
 }
 
-// Check looks for what is probably a mistake in a tree's pharos.yaml:
+// Check looks for what is probably a mistake in a tree's pharos.yaml and
+// pharos.lock:
 //
-//   - a pattern that matches nothing, or that later ones override everywhere
+//   - a pattern of inputs or delivery that matches nothing. One that excludes by
+//     wildcards may, since it keeps out what may come, and so may those of
+//     neutral: where one is wrong, a path is unknown and is delivered. The go.sum
+//     of a module that requires nothing need not be there either
+//   - a pattern that later ones override everywhere
 //   - an image that has no fingerprint
-//   - inputs that lack the image's own Go package, its go.mod or its go.sum, or
-//     its own Dockerfile
+//   - inputs that lack the image's own Go package, its go.mod or the go.sum that
+//     it needs, or its own Dockerfile
 //   - inputs whose paths differ by case only, which not every machine can hold
 //   - a Go toolchain that only a go line declares
+//   - a locked reference that no image uses
 //
-// The findings come in the catalogue's order, then those on delivery and
-// neutral. The error is the one of Load, a *TooLargeError beyond the package
-// comment's limits, or says what could not be read.
+// The findings come in the catalogue's order, then those on delivery, neutral
+// and pharos.lock. The error is the one of Load or LoadLock, a *TooLargeError
+// beyond the package comment's limits, or says what could not be read.
 func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	c, err := Load(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := filePaths(ctx, tree)
+	w := newWalker(tree.Objects)
+	collide, err := collisions(ctx, source.Tree{ID: tree.ID, Objects: w})
 	if err != nil {
 		return nil, err
 	}
-	states, err := c.States(ctx, tree)
-	failed := FailedImages(err)
-	if err != nil && len(failed) == 0 {
+	r, err := c.look(ctx, w, tree)
+	if err != nil {
 		return nil, err
 	}
+	check := checker{walker: w, tree: source.Tree{ID: tree.ID, Objects: w}, collide: collide}
 	var findings []Finding
-	for _, image := range c.Images {
-		mine := checkPatterns("inputs", image.Inputs, paths)
-		mine = append(mine, checkCase(image.Inputs, paths)...)
-		mine = append(mine, checkOwn(image, paths)...)
-		switch {
-		case len(states) > 0 && states[0].Image.Name == image.Name:
-			more, err := checkModule(ctx, tree, states[0])
-			if err != nil {
-				return nil, fmt.Errorf("check image %s: %w", image.Name, err)
-			}
-			mine = append(mine, more...)
-			states = states[1:]
-		case len(failed) > 0:
-			mine = append(mine, checkFailed(failed[0].Err, mine)...)
-			failed = failed[1:]
+	for i := range r.all {
+		mine, err := check.image(ctx, &r.all[i])
+		if err != nil {
+			return nil, fmt.Errorf("check image %s: %w", c.Images[i].Name, err)
 		}
 		for _, f := range mine {
-			f.Image = image.Name
+			f.Image = c.Images[i].Name
 			findings = append(findings, f)
 		}
 	}
-	findings = append(findings, checkPatterns("delivery", c.Delivery, paths)...)
-	return append(findings, checkPatterns("neutral", c.Neutral, paths)...), nil
+	delivery, err := checkPatterns(ctx, check.tree, "delivery", c.Delivery, keepsOut)
+	if err != nil {
+		return nil, err
+	}
+	neutral, err := checkPatterns(ctx, check.tree, "neutral", c.Neutral, func(*pattern) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(findings, delivery, neutral, r.checkLock()), nil
+}
+
+// checker checks the images of one tree.
+type checker struct {
+	*walker
+	tree    source.Tree
+	collide []collision
+}
+
+func (k *checker) image(ctx context.Context, c *candidate) ([]Finding, error) {
+	sums, err := readSums(ctx, k.tree, c.Image)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := checkPatterns(ctx, k.tree, "inputs", c.Image.Inputs, func(p *pattern) bool { return keepsOut(p) || sums.literally(p) })
+	if err != nil {
+		return nil, err
+	}
+	cases, err := k.checkCase(ctx, c.Image.Inputs, k.collide)
+	if err != nil {
+		return nil, err
+	}
+	own, err := checkOwn(ctx, k.tree, c.Image)
+	if err != nil {
+		return nil, err
+	}
+	findings = slices.Concat(findings, cases, own)
+	if c.err != nil {
+		return append(slices.Concat(findings, sums.check(c.Image)), checkFailed(c.err, findings)...), nil
+	}
+	module, err := checkModule(ctx, k.tree, c.State)
+	return slices.Concat(findings, module, sums.check(c.Image)), err
+}
+
+// checkLock finds what is locked without need, if it is known what all images
+// are built on.
+func (r *resolver) checkLock() []Finding {
+	used := map[string]bool{}
+	for i := range r.all {
+		if r.all[i].unread {
+			return nil
+		}
+		for _, ref := range r.all[i].basis.references() {
+			used[ref] = !r.own(ref)
+		}
+	}
+	var findings []Finding
+	for _, ref := range slices.Sorted(maps.Keys(r.lock.Images)) {
+		if !used[ref] {
+			findings = append(findings, Finding{Path: LockFileName, Message: fmt.Sprintf("%s: %q is used by no image: %s", LockFileName, ref, runLock)})
+		}
+	}
+	return findings
 }
 
 // checkFailed says why an image has no fingerprint, and leaves out what the
@@ -104,20 +161,4 @@ func leaves(err error) []error {
 		return all
 	}
 	return []error{err}
-}
-
-// filePaths returns the paths of all files of a tree.
-func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
-	var paths []string
-	bytes := 0
-	err := measured(tree).Walk(ctx, func(path string, e source.Entry) error {
-		if bytes += len(path); bytes > maxPathBytes {
-			return &TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
-		}
-		if e.Mode != source.ModeDir {
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	return paths, err
 }

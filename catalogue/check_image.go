@@ -4,49 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
-// checkCase finds inputs that are one file on a machine that ignores case.
-func checkCase(inputs Patterns, paths []string) []Finding {
-	var findings []Finding
-	first := map[string]string{} // by folded path, of files and directories
-	for _, file := range paths {
-		if !inputs.Match(file) {
-			continue
-		}
-		for at := range prefixes(file) {
-			folded := strings.ToLower(strings.ToUpper(at))
-			other, taken := first[folded]
-			if !taken {
-				first[folded] = at
-				continue
-			}
-			if other != at {
-				findings = append(findings, Finding{Path: at, Message: fmt.Sprintf(
-					"the inputs %s and %s differ by case only, so not every machine can hold both: rename one", other, at)})
-				break
-			}
-		}
-	}
-	return slices.CompactFunc(findings, func(a, b Finding) bool { return a.Message == b.Message })
+// goSums are the checksum files of a Go image's module.
+type goSums struct {
+	module  *goModule
+	missing map[string]bool // those that are not in the tree
+	needed  bool            // something of the module or its workspace is not in the tree
 }
 
-// prefixes yields the directories on the way to a file, and the file.
-func prefixes(file string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for i := range len(file) {
-			if file[i] == '/' && !yield(file[:i]) {
-				return
-			}
-		}
-		yield(file)
+// literally says whether the pattern names a checksum file that is not there. A
+// module that requires nothing has none, and one that does is told so once.
+func (g *goSums) literally(p *pattern) bool {
+	return g != nil && !p.exclude && p.literal() && g.missing[p.text]
+}
+
+// readSums looks for the checksum files of a Go image; nil if it is none, or has
+// no module.
+func readSums(ctx context.Context, tree source.Tree, image Image) (*goSums, error) {
+	b := image.Build.Go
+	if b == nil {
+		return nil, nil
 	}
+	module, err := findModule(ctx, tree, b.Package)
+	if err == nil {
+		err = module.findWork(ctx, tree, b.Env)
+	}
+	if _, told := errors.AsType[*InputError](err); told {
+		return nil, nil // by States
+	}
+	if err != nil {
+		return nil, err
+	}
+	sums := &goSums{module: module, missing: map[string]bool{}}
+	for _, file := range module.sums() {
+		e, err := find(ctx, tree, file)
+		if err != nil {
+			return nil, err
+		}
+		if e.Mode == 0 {
+			sums.missing[file] = true
+		}
+	}
+	sums.needed, err = module.requires(ctx, tree)
+	sums.needed = sums.needed || module.work != ""
+	return sums, err
+}
+
+// check says what is wrong with the checksum files. In a workspace any may be
+// missing, since the others may hold what is needed.
+func (g *goSums) check(image Image) []Finding {
+	if g == nil || !g.needed {
+		return nil
+	}
+	var findings []Finding
+	for i, file := range g.module.sums() {
+		switch {
+		case !g.missing[file] && !image.Inputs.Match(file):
+			findings = append(findings, Finding{Path: file, Message: file + " is not among the inputs, and holds the checksums of what the package's module requires: add it to them"})
+		case g.missing[file] && i == 0 && g.module.work == "":
+			findings = append(findings, Finding{Path: file, Message: fmt.Sprintf("%s is not in the tree, and %s requires modules: run go mod tidy, and commit it", file, g.module.mod)})
+		}
+	}
+	return findings
 }
 
 // checkModule finds what is wrong with the module of an image that has a
@@ -67,16 +91,9 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 		}
 		return nil, err
 	}
-	for _, file := range append([]string{module.mod, module.work}, module.sums()...) {
-		if file == "" {
-			continue
-		}
-		_, err := tree.Lookup(ctx, file)
-		switch {
-		case err == nil && !s.Image.Inputs.Match(file):
+	for _, file := range []string{module.mod, module.work} {
+		if file != "" && !s.Image.Inputs.Match(file) {
 			findings = append(findings, Finding{Path: file, Message: file + " is not among the inputs, and governs the package: add it to them"})
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return nil, err
 		}
 	}
 	toolchain, err := GoToolchain(ctx, b, s.Inputs)
@@ -91,30 +108,34 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 }
 
 // checkOwn says whether the inputs hold what the recipe names.
-func checkOwn(image Image, paths []string) []Finding {
+func checkOwn(ctx context.Context, tree source.Tree, image Image) ([]Finding, error) {
 	switch b := image.Build; {
 	case b.Go != nil:
-		return checkGoFiles(image.Inputs, cleanPath(b.Go.Package), paths)
+		return checkGoFiles(ctx, tree, image.Inputs, cleanPath(b.Go.Package))
 	case b.Dockerfile != nil && !image.Inputs.Match(b.Dockerfile.file()):
 		file := b.Dockerfile.file()
-		return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}
+		return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // checkGoFiles says whether the inputs hold the Go files of the folder.
-func checkGoFiles(inputs Patterns, dir string, paths []string) []Finding {
+func checkGoFiles(ctx context.Context, tree source.Tree, inputs Patterns, dir string) ([]Finding, error) {
+	files, err := tree.ReadDir(ctx, dir)
+	if err != nil && !errors.Is(err, source.ErrNotFound) {
+		return nil, err
+	}
 	there, chosen := false, false
-	for _, file := range paths {
-		if path.Dir(file) == dir && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
-			there, chosen = true, chosen || inputs.Match(file)
+	for _, e := range files {
+		if e.Mode != source.ModeDir && strings.HasSuffix(e.Name, ".go") && !strings.HasSuffix(e.Name, "_test.go") {
+			there, chosen = true, chosen || inputs.Match(path.Join(dir, e.Name))
 		}
 	}
 	switch {
 	case !there:
-		return []Finding{{Path: dir, Message: fmt.Sprintf("the tree has no Go package in %s: correct build.go.package", dir)}}
+		return []Finding{{Path: dir, Message: fmt.Sprintf("the tree has no Go package in %s: correct build.go.package", dir)}}, nil
 	case !chosen:
-		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: add it to them", dir)}}
+		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: add it to them", dir)}}, nil
 	}
-	return nil
+	return nil, nil
 }

@@ -1,60 +1,137 @@
 package catalogue
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
-// checkPatterns finds patterns without effect in the list of that field.
-//
-// An excluding pattern with wildcards that matches nothing is no mistake: it
-// keeps out what may come.
-func checkPatterns(field string, p Patterns, paths []string) []Finding {
-	matches, decides := make([]int, len(p.list)), make([]int, len(p.list))
-	overridden := make([]int, len(p.list)) // by which pattern, for one of the paths
-	for _, path := range paths {
-		last := -1
-		for i := len(p.list) - 1; i >= 0; i-- {
-			if !p.list[i].matches(path) {
-				continue
-			}
-			matches[i]++
-			if last < 0 {
-				last = i
-				decides[i]++
-			}
-			overridden[i] = last
-		}
+// patternCheck looks for patterns of a list without effect.
+type patternCheck struct {
+	source.Tree
+	uses []patternUse // of each pattern
+}
+
+// aimed is a pattern at one directory, and its place in the list. Unlike a
+// cursor, a list of them holds every pattern that may match something,
+// overruled or not.
+type aimed struct {
+	live
+	index int
+}
+
+// patternUse is what is known of a pattern.
+type patternUse struct {
+	matches bool // some file
+	decides bool // of some file whether it is chosen: there is no more to learn
+	by      int  // the pattern that decides instead, for one of the files
+}
+
+// checkPatterns finds patterns without effect in the list of that field. Where
+// silent says so of a pattern, it may match nothing.
+func checkPatterns(ctx context.Context, tree source.Tree, field string, p Patterns, silent func(*pattern) bool) ([]Finding, error) {
+	check := patternCheck{Tree: tree, uses: make([]patternUse, len(p.list))}
+	var all []aimed
+	for i, l := range p.root() {
+		all = append(all, aimed{l, i})
+	}
+	if err := check.dir(ctx, tree.ID, all); err != nil {
+		return nil, err
 	}
 	var findings []Finding
-	for i, pattern := range p.list {
+	for i, use := range check.uses {
+		pattern := &p.list[i]
 		var message string
 		switch {
-		case matches[i] == 0 && (!pattern.exclude || pattern.literal()):
+		case !use.matches && !silent(pattern):
 			message = fmt.Sprintf("%s: %q matches no file: correct it, or remove it", field, pattern.text)
-		case matches[i] > 0 && decides[i] == 0:
-			message = fmt.Sprintf("%s: %q has no effect, since %q stands after it and decides: reorder them, or remove one", field, pattern.text, p.list[overridden[i]].text)
+		case use.matches && !use.decides:
+			message = fmt.Sprintf("%s: %q has no effect, since %q stands after it and decides: reorder them, or remove one", field, pattern.text, p.list[use.by].text)
 		default:
 			continue
 		}
 		findings = append(findings, Finding{Pattern: pattern.text, Message: message})
 	}
-	return findings
+	return findings, nil
 }
 
-// matches says whether the pattern alone matches the file, excluding or not.
-func (p *pattern) matches(path string) bool {
-	l := live{pattern: p}
-	l.enter(0)
-	for name := range strings.SplitSeq(path, "/") {
-		if l = l.step(name); l.matched {
-			return true
+// keepsOut says whether the pattern may match nothing: one that excludes by
+// wildcards keeps out what may come.
+func keepsOut(p *pattern) bool { return p.exclude && !p.literal() }
+
+// dir looks at the directory of that ID.
+func (c *patternCheck) dir(ctx context.Context, id source.ID, at []aimed) error {
+	entries, err := c.Objects.Tree(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var inside []aimed
+		pending := false
+		for _, l := range at {
+			next := l.step(e.Name)
+			if next.matched || next.at != 0 && e.Mode == source.ModeDir {
+				inside = append(inside, aimed{next, l.index})
+				pending = pending || !next.matched
+			}
 		}
-		if l.at == 0 {
-			return false
+		switch {
+		case !c.worthwhile(inside):
+		case e.Mode != source.ModeDir:
+			c.note(inside)
+		case pending:
+			if err := c.dir(ctx, e.ID, inside); err != nil {
+				return err
+			}
+		default:
+			some, err := holdsFile(ctx, c.Tree, e.ID)
+			if err != nil {
+				return err
+			}
+			if some {
+				c.note(inside)
+			}
 		}
 	}
-	return false
+	return nil
+}
+
+// worthwhile says whether there is something to learn from files that the
+// patterns may match.
+func (c *patternCheck) worthwhile(at []aimed) bool {
+	open, counts := false, false
+	for _, l := range at {
+		open = open || !c.uses[l.index].decides
+		counts = counts || !keepsOut(l.pattern)
+	}
+	return open && counts
+}
+
+// note takes down that there is a file that all of them match.
+func (c *patternCheck) note(matched []aimed) {
+	last := matched[len(matched)-1].index
+	c.uses[last].decides = true
+	for _, l := range matched {
+		c.uses[l.index].matches = true
+		c.uses[l.index].by = last
+	}
+}
+
+// holdsFile says whether there is a file below a directory.
+func holdsFile(ctx context.Context, tree source.Tree, id source.ID) (bool, error) {
+	errFound := errors.New("found")
+	err := source.Tree{ID: id, Objects: tree.Objects}.Walk(ctx, func(_ string, e source.Entry) error {
+		if e.Mode != source.ModeDir {
+			return errFound
+		}
+		return nil
+	})
+	if err == errFound {
+		return true, nil
+	}
+	return false, err
 }
 
 func (p *pattern) literal() bool {

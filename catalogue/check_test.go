@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,12 @@ func findings(t *testing.T, yaml string, files ...file) []string {
 	return lines
 }
 
+// requiring makes the module at the root require another one.
+func requiring(files []file) []file {
+	files[0].content += "\nrequire example.org/other v1.0.0\n"
+	return files
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -40,7 +47,7 @@ func TestCheck(t *testing.T) {
 			goFiles(),
 			[]string{
 				`image site: inputs: "gone" matches no file`, `image site: inputs: "!site/gone" matches no file`,
-				`delivery: "gitops/**" matches no file`, `neutral: "docs" matches no file`,
+				`delivery: "gitops/**" matches no file`,
 			},
 		},
 		"patterns without effect": {
@@ -54,7 +61,7 @@ func TestCheck(t *testing.T) {
 		},
 		"an own package left out": {
 			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [libs, go.mod]\n- name: none\n  build: {go: {package: ./site}}\n  inputs: [site, go.mod, go.sum]\n",
-			goFiles(),
+			requiring(goFiles()),
 			[]string{
 				"image api: its own Go package in services/api is not among the inputs", "image api: go.sum is not among the inputs",
 				"image none: the tree has no Go package in site",
@@ -69,6 +76,43 @@ func TestCheck(t *testing.T) {
 			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api]\n",
 			goFiles(),
 			[]string{"image api: services/api is a Go package without a go.mod above it among the inputs"},
+		},
+		"no go.sum, and none needed": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum, go.work.sum]\n",
+			append(slices.Delete(goFiles(), 1, 2), file{path: "go.work", content: "go 1.26.0\ntoolchain go1.26.8\nuse .\n"}),
+			[]string{"image api: go.work is not among the inputs"},
+		},
+		"no go.sum, and nothing required": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum]\n- name: b\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod]\n",
+			slices.Delete(goFiles(), 1, 2), nil,
+		},
+		"an own folder is required only": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum]\n",
+			append(goFiles()[2:], file{path: "go.mod", content: goFiles()[0].content + "require example.org/libs v0.0.0\nreplace example.org/libs => ./libs\n"}), nil,
+		},
+		"go.sum left out, and not needed": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod]\n",
+			goFiles(), nil,
+		},
+		"no go.sum, and some required": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api, go.mod, go.sum]\n",
+			slices.Delete(requiring(goFiles()), 1, 2),
+			[]string{"image api: go.sum is not in the tree, and go.mod requires modules: run go mod tidy"},
+		},
+		"locked without need": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api, base: 'alpine:3'}}\n  inputs: [services/api, go.mod]\n- name: b\n  build: {go: {package: ./services/api, base: api}}\n  inputs: [services/api, go.mod]\n",
+			append(goFiles(), locked(t, "alpine:3", digestOf("1"), "alpine", digestOf("1"), "api", digestOf("2"))),
+			[]string{`pharos.lock: "alpine" is used by no image: run kubectl pharos lock`, `pharos.lock: "api" is used by no image`},
+		},
+		"not locked": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api, base: 'alpine:3'}}\n  inputs: [services/api, go.mod]\n",
+			append(goFiles(), locked(t, "alpine", digestOf("1"))),
+			[]string{`image api: is built on alpine:3, whose digest is in neither the recipe nor pharos.lock: run kubectl pharos lock`, `pharos.lock: "alpine" is used by no image`},
+		},
+		"neutral patterns": {
+			"neutral: [docs/**, '**/*.md', '*.md', README.md]\n",
+			goFiles(),
+			[]string{`neutral: "**/*.md" has no effect, since "README.md" stands after it`, `neutral: "*.md" has no effect, since "README.md" stands after it`},
 		},
 		"a nearer module left out": {
 			"images:\n- name: api\n  build: {go: {package: ./services/api, toolchain: go1.26.8}}\n  inputs: [services/api/*.go, go.mod, go.sum]\n",

@@ -130,7 +130,7 @@ func ExampleComputeFingerprint() {
 
 func ExampleCheck() {
 	t, err := source.FromFiles(map[string]source.File{
-		"pharos.yaml": {Content: pharosYAML}, "site/public/index.html": {Content: "hello\n"}, "gitops/app.yaml": {},
+		"pharos.yaml": {Content: pharosYAML}, "site/public/index.html": {Content: "hello\n"}, "README.md": {},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -142,5 +142,5 @@ func ExampleCheck() {
 	for _, f := range findings {
 		fmt.Println(f)
 	}
-	// Output: neutral: "**/*.md" matches no file: correct it, or remove it
+	// Output: delivery: "gitops/**" matches no file: correct it, or remove it
 }

@@ -131,3 +131,40 @@ func TestWalksRefuseTreeBombs(t *testing.T) {
 	_, err = Classify(t.Context(), small, directories, nil)
 	wantTooLarge(t, "Classify, what came", err)
 }
+
+// What all images take together is limited, and then none has a fingerprint.
+func TestStatesLimitTheirWorkTogether(t *testing.T) {
+	t.Parallel()
+	c := &Catalogue{Images: []Image{goImage(t), filesImage(t)}}
+	tree := makeTree(t, goFiles()...)
+	for name, use := range map[string]func(*walker){
+		"nothing": func(*walker) {},
+		"entries": func(w *walker) { w.kept = maxCut },
+		"steps":   func(w *walker) { w.steps.Store(maxSteps) },
+	} {
+		w := newWalker(tree.Objects)
+		use(w)
+		r, err := c.look(t.Context(), w, tree)
+		if name == "nothing" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if wantTooLarge(t, name, err); r != nil {
+			t.Errorf("%s: there is a result", name)
+		}
+	}
+}
+
+func TestStepsCountWhatPatternsCost(t *testing.T) {
+	t.Parallel()
+	names := []source.Entry{{Name: "a"}, {Name: strings.Repeat("b", 127)}}
+	for patterns, want := range map[string]int64{
+		"**": 2, "a": 2, "a b/c **/d": 6, "*" + strings.Repeat("?*", 32): 2 + 128*65/64, "": 0,
+	} {
+		if got := mustPatterns(t, strings.Fields(patterns)...).root().steps(names); got != want {
+			t.Errorf("%s: %d steps, want %d", patterns, got, want)
+		}
+	}
+}

@@ -76,7 +76,12 @@ func parseCatalogue(root strictyaml.Node) *Catalogue {
 		Neutral:  parsePatterns(doc.Optional("neutral"), false),
 	}
 	named := map[string]bool{}
-	for _, item := range doc.Optional("images").List() {
+	images := doc.Optional("images").List()
+	if len(images) > maxImages {
+		images[maxImages].Errorf("is one image too many: there may be %d", maxImages)
+		return c
+	}
+	for _, item := range images {
 		c.Images = append(c.Images, parseImage(item, named))
 	}
 	return c

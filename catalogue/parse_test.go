@@ -171,6 +171,17 @@ func checkProblems(t *testing.T, in, want string) {
 	}
 }
 
+func TestParseLimitsTheImages(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(header + "images:\n")
+	for i := range maxImages {
+		fmt.Fprintf(&b, "- {name: i%d, build: {files: {}}, inputs: [a]}\n", i)
+	}
+	checkProblems(t, b.String(), "")
+	checkProblems(t, b.String()+"- {name: more, build: {files: {}}, inputs: [a]}\n", "p:4100:3: images[4096]: is one image too many: there may be 4096")
+}
+
 func TestParseWithoutCatalogue(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"", "# nothing\n", "---\n", "kind: Target\n"} {

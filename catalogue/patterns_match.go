@@ -1,6 +1,10 @@
 package catalogue
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
 
 // segment matches one name of a path, or any number of them.
 type segment struct {
@@ -169,6 +173,22 @@ func (c cursor) child(name string) cursor {
 		}
 	}
 	return out
+}
+
+// steps measures what it takes to hold the cursor's patterns against names: one
+// for each pattern and name, and more where a pattern is long.
+func (c cursor) steps(names []source.Entry) int64 {
+	if len(c) == 1 && c[0].matched {
+		return int64(len(names))
+	}
+	bytes, tokens := 0, 0
+	for _, e := range names {
+		bytes += len(e.Name)
+	}
+	for _, l := range c {
+		tokens += l.tokens
+	}
+	return int64(len(names))*int64(len(c)) + int64(bytes)*int64(tokens)/64
 }
 
 // file says whether the file name in the cursor's directory is chosen: the last

@@ -22,7 +22,11 @@ type pattern struct {
 	text     string
 	exclude  bool
 	segments []segment
+	tokens   int // of all segments that are not plain names
 }
+
+// maxPattern is how long a pattern may be, in bytes: as long as a path.
+const maxPattern = maxPath
 
 // maxSegments is what a cursor's bit set holds.
 const maxSegments = 64
@@ -33,6 +37,8 @@ func parsePattern(text string) (p pattern, reason string) {
 	body, excludes := strings.CutPrefix(text, "!")
 	p.exclude = excludes
 	switch {
+	case len(body) > maxPattern:
+		return p, fmt.Sprintf("it is longer than %d bytes, as no path is", maxPattern)
 	case body == "":
 		return p, "it is empty; remove it, or write ** for everything"
 	case excludes && body[0] == '!':
@@ -53,6 +59,7 @@ func parsePattern(text string) (p pattern, reason string) {
 			continue
 		}
 		p.segments = append(p.segments, s)
+		p.tokens += len(s.tokens)
 	}
 	// A "**" at the end stands for what is inside, so for at least one segment.
 	if last := &p.segments[len(p.segments)-1]; last.kind == anyDepth {

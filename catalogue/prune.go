@@ -60,7 +60,8 @@ func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.
 type remains struct {
 	id      source.ID // of its tree; empty if nothing is left
 	files   int
-	entries int // those that were looked at, below it
+	entries int   // those that were looked at, below it
+	steps   int64 // patterns that were held against their names
 	// special are its symbolic links and submodules and the directories that
 	// hold some. The same remains may stand at many places: only a walk knows
 	// the paths.
@@ -78,13 +79,14 @@ type pruning struct {
 	entries int // those that were looked at so far
 }
 
-// look counts entries. What the walker knew already counts as well, so that the
-// limit depends on the tree and the patterns only.
-func (p *pruning) look(n int) error {
-	if p.entries += n; p.entries > maxEntries {
-		return &TooLargeError{What: "files and directories", Limit: maxEntries}
+// look counts entries and steps. What the walker knew already counts as well, so
+// that the limits depend on the tree and the patterns only.
+func (p *pruning) look(entries int, steps int64) error {
+	p.entries += entries
+	if p.walker.steps.Add(steps) > maxSteps {
+		return p.exhausted()
 	}
-	return nil
+	return tooMany(p.entries)
 }
 
 // dir prunes the directory of that ID, at which the patterns stand as the cursor
@@ -96,19 +98,19 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	}
 	key := visit{id, c.key()}
 	if known := p.known(key); known != nil {
-		return known, p.look(known.entries)
+		return known, p.look(known.entries, known.steps)
 	}
-	if len(path) > maxPath {
-		return nil, fmt.Errorf("%w: the path of a directory is longer than %d bytes: %s…", source.ErrMalformed, maxPath, path[:80])
+	if err := checkDirPath(path); err != nil {
+		return nil, err
 	}
 	entries, err := p.Tree(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("read directory %q: %w", path, err)
 	}
-	if err := p.look(len(entries)); err != nil {
+	r := &remains{entries: len(entries), steps: c.steps(entries)}
+	if err := p.look(r.entries, r.steps); err != nil {
 		return nil, err
 	}
-	r := &remains{entries: len(entries)}
 	var kept []source.Entry
 	for _, e := range entries {
 		if e, err = p.entry(ctx, path, e, c, r); err != nil {
@@ -123,7 +125,7 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	case slices.Equal(kept, entries):
 		r.id = id
 	default:
-		if r.id, err = p.made.PutTree(kept); err != nil {
+		if r.id, err = p.put(kept); err != nil {
 			return nil, fmt.Errorf("prune directory %q: %w", path, err)
 		}
 	}
@@ -147,6 +149,7 @@ func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c curs
 		e.ID = inside.id
 		r.files += inside.files
 		r.entries += inside.entries
+		r.steps += inside.steps
 		if len(inside.special) > 0 {
 			r.special = append(r.special, special{e, inside})
 		}

@@ -7,13 +7,10 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
-
-// maxPath is how long the path of a directory may be, in bytes: the PATH_MAX of
-// Linux. It bounds how deep a walk goes into a tree that nobody could check out.
-const maxPath = 4096
 
 // walker prunes one tree for several images, which share most of their inputs:
 // what they have in common is read and pruned once. It is safe for concurrent
@@ -28,6 +25,10 @@ type walker struct {
 	trees   map[source.ID][]source.Entry
 	targets map[source.ID]string // of symbolic links
 	left    map[visit]*remains
+	cut     map[source.ID]bool // the trees in made
+	kept    int                // entries of those
+
+	steps atomic.Int64 // patterns that were held against names, for all images
 }
 
 // visit is a directory and what the patterns say of it.
@@ -39,7 +40,7 @@ type visit struct {
 func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(),
-		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{},
+		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{}, cut: map[source.ID]bool{},
 	}
 }
 
@@ -78,7 +79,38 @@ func (w *walker) known(v visit) *remains {
 func (w *walker) remember(v visit, r *remains) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.left[v] = r
+	if len(w.left) < maxKnown {
+		w.left[v] = r
+	}
+}
+
+// exhausted says whether the images take too much together: then none has a
+// fingerprint, whichever of them came first.
+func (w *walker) exhausted() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.kept > maxCut:
+		return &TooLargeError{What: "entries of directories that the patterns divide", Limit: maxCut}
+	case w.steps.Load() > maxSteps:
+		return &TooLargeError{What: "patterns for each name", Limit: maxSteps}
+	}
+	return nil
+}
+
+// put stores what is left of a directory.
+func (w *walker) put(entries []source.Entry) (source.ID, error) {
+	id, err := w.made.PutTree(entries)
+	if err != nil {
+		return "", err
+	}
+	w.mu.Lock()
+	if !w.cut[id] {
+		w.cut[id] = true
+		w.kept += len(entries)
+	}
+	w.mu.Unlock()
+	return id, w.exhausted()
 }
 
 // everything is the cursor of patterns that choose all that is inside.

@@ -10,6 +10,7 @@ type candidate struct {
 	State
 	toolchain string
 	basis     basis
+	unread    bool  // what it is built on could not be found out
 	err       error // why it has none
 }
 

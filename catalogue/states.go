@@ -46,24 +46,10 @@ func (e *InputError) Error() string { return e.Path + " " + e.Reason }
 // *InputError, ErrUnlocked or ErrUnsupported. When ctx ends there are no
 // states, and the error matches ctx's.
 func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, error) {
-	lock, err := LoadLock(ctx, tree)
+	r, err := c.look(ctx, newWalker(tree.Objects), tree)
 	if err != nil {
 		return nil, err
 	}
-	r := resolver{lock: lock, names: c.names(), all: make([]candidate, len(c.Images))}
-	w := newWalker(tree.Objects)
-	var g errgroup.Group
-	g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
-	for i := range c.Images {
-		g.Go(func() error {
-			r.all[i] = c.Images[i].look(ctx, w, tree.ID)
-			return ctx.Err()
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	r.finish()
 	states := make([]State, 0, len(r.all))
 	var errs []error
 	for i := range r.all {
@@ -74,6 +60,28 @@ func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, erro
 		states = append(states, r.all[i].State)
 	}
 	return states, errors.Join(errs...)
+}
+
+// look computes what there is to know of all images, several at once.
+func (c *Catalogue) look(ctx context.Context, w *walker, tree source.Tree) (*resolver, error) {
+	lock, err := LoadLock(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	r := &resolver{lock: lock, names: c.names(), all: make([]candidate, len(c.Images))}
+	var g errgroup.Group
+	g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
+	for i := range c.Images {
+		g.Go(func() error {
+			r.all[i] = c.Images[i].look(ctx, w, tree.ID)
+			return errors.Join(ctx.Err(), w.exhausted())
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	r.finish()
+	return r, nil
 }
 
 // FailedImages returns the *ImageErrors that an error of States holds, in the
@@ -96,13 +104,13 @@ func FailedImages(err error) []*ImageError {
 
 // look cuts the image's inputs out of the tree and reads its recipe there.
 func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
-	c := candidate{State: State{Image: *i}}
+	c := candidate{State: State{Image: *i}, unread: true}
 	if c.Inputs, c.Files, c.err = w.prune(ctx, root, i.Inputs); c.err != nil {
 		return c
 	}
 	var err error
 	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs)
 	c.basis, err = i.basis(ctx, source.Tree{ID: root, Objects: w}, &w.dockerfiles)
-	c.err = errors.Join(c.err, err)
+	c.err, c.unread = errors.Join(c.err, err), err != nil
 	return c
 }

@@ -91,6 +91,28 @@ func (m *goModule) sums() []string {
 	return sums
 }
 
+// requires says whether the go.mod names modules that are not folders of the
+// tree.
+func (m *goModule) requires(ctx context.Context, tree source.Tree) (bool, error) {
+	data, err := readGoFile(ctx, tree, m.mod, m.modMode)
+	if err != nil {
+		return false, err
+	}
+	file, err := modfile.Parse(m.mod, data, nil)
+	if err != nil {
+		// Newer versions of Go add directives.
+		if file, err = modfile.ParseLax(m.mod, data, nil); err != nil {
+			return false, &InputError{Path: m.mod, Reason: "is not a go.mod: " + err.Error()}
+		}
+	}
+	local := func(r *modfile.Require) bool {
+		return slices.ContainsFunc(file.Replace, func(by *modfile.Replace) bool {
+			return by.Old.Path == r.Mod.Path && (by.Old.Version == "" || by.Old.Version == r.Mod.Version) && by.New.Version == ""
+		})
+	}
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return !local(r) }), nil
+}
+
 // findModule finds the go.mod that governs a Go package.
 func findModule(ctx context.Context, tree source.Tree, pkg string) (*goModule, error) {
 	pkg = cleanPath(pkg)
