@@ -29,18 +29,22 @@ func (e *SubmoduleError) Error() string {
 // part is left; the tree's own objects are not written to.
 //
 // The error matches ErrEmpty if nothing is left; it holds a *SymlinkError for
-// every symbolic link that does not lead to something that is left, and a
-// *SubmoduleError for every submodule that is or may hold an input, the first
-// thousand of them joined; it is a *TooLargeError beyond the package comment's
+// every symbolic link that does not lead to something that is left, a
+// *SubmoduleError for every submodule that is or may hold an input, and an
+// *LFSError for every Git LFS pointer that a .gitattributes of the tree
+// announces, the first thousand of them joined; it is a *TooLargeError beyond the package comment's
 // limits; it matches source.ErrNotFound if an object of the tree is missing.
 // Only objects below directories that hold an input, or to which a refused link
-// leads, are read, and of the blobs only the targets of symbolic links.
+// leads, are read, and of the blobs only the targets of symbolic links, the
+// .gitattributes of those directories, and the small ones among the files that
+// these send through Git LFS.
 func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tree, files int, err error) {
 	return newWalker(tree.Objects).prune(ctx, tree.ID, p)
 }
 
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
-	left, err := (&pruning{walker: w}).dir(ctx, "", root, p.root())
+	walk := &pruning{walker: w}
+	left, err := walk.dir(ctx, "", root, p.root())
 	if err != nil {
 		return source.Tree{}, 0, err
 	}
@@ -49,7 +53,7 @@ func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.
 	}
 	pruned := source.Tree{ID: left.id, Objects: source.Overlay(w.made, w)}
 	check := linkCheck{walker: w, full: source.Tree{ID: root, Objects: w}, pruned: pruned}
-	if err := check.all(ctx, left); err != nil {
+	if err := errors.Join(check.all(ctx, left), walk.refuseLFS(ctx, pruned, check.lfs)); err != nil {
 		return source.Tree{}, 0, err
 	}
 	pruned.Objects = source.Overlay(w.made, w.under)
@@ -63,9 +67,10 @@ type remains struct {
 	entries int   // those that were looked at, below it
 	steps   int64 // patterns that were held against their names
 	// special are its symbolic links and submodules and the directories that
-	// hold some. The same remains may stand at many places: only a walk knows
+	// hold some, or a .gitattributes that names Git LFS. The same remains may stand at many places: only a walk knows
 	// the paths.
 	special []special
+	lfs     []string // the lines of its .gitattributes that name Git LFS
 }
 
 type special struct {
@@ -113,6 +118,11 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	}
 	var kept []source.Entry
 	for _, e := range entries {
+		if e.Name == attributesFile && e.Mode.IsFile() {
+			if r.lfs, err = p.lfs(ctx, e.ID); err != nil {
+				return nil, fmt.Errorf("read %s%s: %w", path, e.Name, err)
+			}
+		}
 		if e, err = p.entry(ctx, path, e, c, r); err != nil {
 			return nil, err
 		}
@@ -150,7 +160,7 @@ func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c curs
 		r.files += inside.files
 		r.entries += inside.entries
 		r.steps += inside.steps
-		if len(inside.special) > 0 {
+		if inside.id != "" && len(inside.special)+len(inside.lfs) > 0 {
 			r.special = append(r.special, special{e, inside})
 		}
 		return e, nil

@@ -28,12 +28,14 @@ const (
 	maxLinkHops   = 40   // links followed for one path: what Linux allows
 )
 
-// linkCheck looks at the symbolic links and submodules of a pruned tree.
+// linkCheck looks at the symbolic links and submodules of a pruned tree, and
+// gathers which files go through Git LFS.
 type linkCheck struct {
 	*walker
 	full, pruned source.Tree
 	steps        int
 	refused      []error
+	lfs          []pattern
 }
 
 // errEnough ends the walk of a linkCheck.
@@ -52,6 +54,14 @@ func (l *linkCheck) all(ctx context.Context, root *remains) error {
 
 // dir looks at what is special in the directory at that place.
 func (l *linkCheck) dir(ctx context.Context, r *remains, at place) error {
+	for _, line := range r.lfs {
+		if len(l.lfs) > maxLFSLines {
+			break
+		}
+		if p, ok := lfsPattern(at.path(""), line); ok {
+			l.lfs = append(l.lfs, p)
+		}
+	}
 	for _, s := range r.special {
 		if len(l.refused) == maxRefused {
 			return errEnough

@@ -24,9 +24,12 @@ type walker struct {
 	mu      sync.Mutex
 	trees   map[source.ID][]source.Entry
 	targets map[source.ID]string // of symbolic links
-	left    map[visit]*remains
-	cut     map[source.ID]bool // the trees in made
-	kept    int                // entries of those
+	// attributes are the lines of .gitattributes that name Git LFS.
+	attributes map[source.ID][]string
+	pointers   map[visit]*pointers
+	left       map[visit]*remains
+	cut        map[source.ID]bool // the trees in made
+	kept       int                // entries of those
 
 	steps atomic.Int64 // patterns that were held against names, for all images
 }
@@ -41,6 +44,7 @@ func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(),
 		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{}, cut: map[source.ID]bool{},
+		attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
 	}
 }
 
