@@ -13,14 +13,21 @@ import (
 // maxDepth bounds the recursion, as source.Tree.Walk does.
 const maxDepth = 512
 
+// maxEntries bounds how many files and folders are looked at for links.
+const maxEntries = 1 << 21
+
 // skeleton is what the go command looks at of a tree: sources with their content,
 // and the names of files beside or below them, which they could embed.
 func skeleton(ctx context.Context, tree source.Tree) (source.Tree, error) {
 	made := source.NewMemory()
 	s := &skeletonMaker{
 		objects: tree.Objects, made: made, empty: made.PutBlob(nil), known: map[visit]source.ID{},
+		linked: map[string]bool{}, toLinked: map[string]bool{},
 	}
-	id, err := s.dir(ctx, tree.ID, "", false, 0)
+	if err := s.findLinks(ctx, tree); err != nil {
+		return source.Tree{}, err
+	}
+	id, err := s.dir(ctx, tree.ID, ".", false, 0)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -37,26 +44,59 @@ type skeletonMaker struct {
 	made    *source.MemoryObjects
 	empty   source.ID
 	known   map[visit]source.ID
+	// linked are the paths that symbolic links lead to, and toLinked the folders
+	// above them.
+	linked, toLinked map[string]bool
 }
 
-// visit is what the remains of a directory depend on, but for links, which depend
-// on its depth: how far up they may lead.
+// findLinks finds what symbolic links lead to: a source may have any name there.
+func (s *skeletonMaker) findLinks(ctx context.Context, tree source.Tree) error {
+	entries := 0
+	return tree.Walk(ctx, func(name string, e source.Entry) error {
+		if entries++; entries > maxEntries {
+			return fmt.Errorf("the tree holds more than %d entries: %w", maxEntries, source.ErrTooLarge)
+		}
+		if e.Mode != source.ModeSymlink {
+			return nil
+		}
+		target, err := readLink(ctx, s.objects, e.ID)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		to := path.Join(path.Dir(name), target)
+		s.linked[to] = true
+		for to != "." && to != "/" && to != ".." {
+			to = path.Dir(to)
+			s.toLinked[to] = true
+		}
+		return nil
+	})
+}
+
+// visit is what the remains of a directory depend on. The depth is for links: it
+// is how far up they may lead.
 type visit struct {
-	id      source.ID
-	belowGo bool
-	depth   int
+	id    source.ID
+	keep  bool
+	depth int
+	path  string // of a directory above what a link leads to, "" otherwise
 }
 
 // dir returns the tree of what is left of a directory; "" if that is nothing.
-// belowGo says that a directory above it has Go files.
-func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, belowGo bool, depth int) (source.ID, error) {
+// keep says that there are Go files above it, or that it is linked to, so that
+// all names count.
+func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, keep bool, depth int) (source.ID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	if depth > maxDepth {
 		return "", fmt.Errorf("%s: %w: directories are nested more than %d deep", name, source.ErrMalformed, maxDepth)
 	}
-	key := visit{id, belowGo, depth}
+	keep = keep || s.linked[name]
+	key := visit{id: id, keep: keep, depth: depth}
+	if s.toLinked[name] {
+		key.path = name
+	}
 	if left, ok := s.known[key]; ok {
 		return left, nil
 	}
@@ -64,12 +104,12 @@ func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, belo
 	if err != nil {
 		return "", fmt.Errorf("read directory %q: %w", name, err)
 	}
-	belowGo = belowGo || slices.ContainsFunc(entries, func(e source.Entry) bool {
+	keep = keep || slices.ContainsFunc(entries, func(e source.Entry) bool {
 		return e.Mode != source.ModeDir && strings.HasSuffix(e.Name, ".go")
 	})
 	var kept []source.Entry
 	for _, e := range entries {
-		if e, err = s.entry(ctx, e, name, belowGo, depth); err != nil {
+		if e, err = s.entry(ctx, e, path.Join(name, e.Name), keep, depth); err != nil {
 			return "", err
 		}
 		if e.ID != "" {
@@ -87,17 +127,17 @@ func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, belo
 }
 
 // entry returns what is left of an entry, without an ID if that is nothing.
-func (s *skeletonMaker) entry(ctx context.Context, e source.Entry, dir string, belowGo bool, depth int) (source.Entry, error) {
+func (s *skeletonMaker) entry(ctx context.Context, e source.Entry, name string, keep bool, depth int) (source.Entry, error) {
 	var err error
 	switch {
 	case e.Mode == source.ModeDir:
-		e.ID, err = s.dir(ctx, e.ID, path.Join(dir, e.Name), belowGo, depth+1)
+		e.ID, err = s.dir(ctx, e.ID, name, keep, depth+1)
 	case e.Mode == source.ModeSymlink:
 		e.ID, err = s.link(ctx, e.ID, depth)
 	case e.Mode == source.ModeSubmodule:
 		e.ID = ""
-	case isModuleFile(e.Name) || belowGo && isSource(e.Name):
-	case belowGo:
+	case isModuleFile(e.Name) || s.linked[name] || keep && isSource(e.Name):
+	case keep:
 		e.ID, e.Mode = s.empty, source.ModeFile
 	default:
 		e.ID = ""
