@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 const attributesFile = ".gitattributes"
@@ -29,10 +28,10 @@ type surroundings struct {
 	sparse, foldsCase bool
 	// staged are the .gitattributes that are in the index and not in HEAD, or
 	// not as there.
-	staged map[string]bool
-	root   string
-	began  time.Time
-	above  map[string]attributes
+	staged  map[string]bool
+	settled func(fs.FileInfo) bool
+	root    string
+	above   map[string]attributes
 }
 
 // attributes are the .gitattributes in a folder and those above it.
@@ -45,7 +44,8 @@ type attributes struct {
 var noFolding = regexp.MustCompile(`(?im)^\s*ignorecase\s*=\s*false\s*$`)
 
 func (c *checkout) surroundings(st *status, work *scratch) (*surroundings, error) {
-	s := &surroundings{staged: map[string]bool{}, root: c.root, began: work.began, above: map[string]attributes{}}
+	s := &surroundings{staged: map[string]bool{}, root: c.root, above: map[string]attributes{}}
+	s.settled = func(info fs.FileInfo) bool { return c.settled(info, work.began) }
 	h := sha256.New()
 	fmt.Fprintln(h, cacheHeader, st.head)
 	for _, l := range st.lines {
@@ -116,7 +116,7 @@ func (s *surroundings) attributes(dir string) attributes {
 	if err != nil {
 		a.missing = append(a.missing, dir)
 	} else {
-		a.settled = a.settled && settled(info, s.began)
+		a.settled = a.settled && s.settled(info)
 		a.key = checksum([]byte(a.key + " " + dir + " " + fileKey(info)))[:16]
 	}
 	s.above[dir] = a

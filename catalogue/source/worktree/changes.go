@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -66,8 +67,9 @@ func (c *checkout) changes(ctx context.Context, store *store, work *scratch, st 
 			return nil, c.meanwhile(err, todo)
 		}
 		for _, e := range todo {
-			changes[e.path] = made[e.path]
+			changes[e.path] = state{}
 		}
+		maps.Copy(changes, made)
 	}
 	if len(todo) > 0 || len(known.records) > len(edits) {
 		if err := c.remember(store, work, known, edits, todo, changes); err != nil {
@@ -95,7 +97,7 @@ func (c *checkout) edit(l line, around *surroundings) (*edit, error) {
 	return &edit{
 		line: l, info: info, key: fileKey(info), attrs: attrs.key,
 		// What a submodule stands at is not told by its folder.
-		lasting: attrs.settled && settled(info, around.began) && l.onDisk != source.ModeSubmodule,
+		lasting: attrs.settled && around.settled(info) && l.onDisk != source.ModeSubmodule,
 	}, nil
 }
 
@@ -131,9 +133,6 @@ func (c *checkout) meanwhile(err error, edits []edit) error {
 // stored says whether an object is still there: one that the repository happened
 // to have may have been pruned.
 func stored(ctx context.Context, s *store, objects source.Objects, made state) bool {
-	if made.mode == 0 {
-		return true
-	}
 	loose := filepath.Join(s.objects(), string(made.id[:2]), string(made.id[2:]))
 	if info, err := os.Stat(loose); err == nil {
 		return info.Size() > 0
@@ -153,7 +152,7 @@ func (c *checkout) remember(s *store, work *scratch, known *cache, edits, hashed
 	inUse := int64(0)
 	for _, e := range edits {
 		inUse += e.info.Size()
-		if e.lasting {
+		if e.lasting && changes[e.path].mode != 0 {
 			records[e.path] = record{index: e.index, key: e.key, attrs: e.attrs, made: changes[e.path]}
 		}
 	}

@@ -2,7 +2,7 @@ package worktree
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,33 +121,26 @@ func reference(t testing.TB, dir, sub string) source.ID {
 	return source.ID(runGit(t, at, "write-tree"))
 }
 
-// listing is what git ls-tree prints of the files of a tree.
+// listing names the files of a tree and their objects, each of which can be read.
 func listing(t testing.TB, tree source.Tree) string {
 	t.Helper()
 	var b strings.Builder
-	list(t, t.Context(), &b, tree.Objects, tree.ID, "")
-	return b.String()
-}
-
-func list(t testing.TB, ctx context.Context, b *strings.Builder, objects source.Objects, id source.ID, dir string) {
-	t.Helper()
-	entries, err := objects.Tree(ctx, id)
+	err := tree.Walk(t.Context(), func(path string, e source.Entry) error {
+		if e.Mode == source.ModeDir {
+			return nil
+		}
+		fmt.Fprintf(&b, "%o %s %q\n", e.Mode, e.ID, path)
+		if e.Mode == source.ModeSubmodule {
+			return nil
+		}
+		content, _, err := tree.Objects.Blob(t.Context(), e.ID)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return content.Close()
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entries {
-		switch e.Mode {
-		case source.ModeDir:
-			list(t, ctx, b, objects, e.ID, dir+e.Name+"/")
-			continue
-		case source.ModeSubmodule:
-		default:
-			content, _, err := objects.Blob(ctx, e.ID)
-			if err != nil {
-				t.Fatalf("%s%s: %v", dir, e.Name, err)
-			}
-			content.Close()
-		}
-		b.WriteString(strings.Join([]string{dir + e.Name, string(e.ID), "\n"}, " "))
-	}
+	return b.String()
 }

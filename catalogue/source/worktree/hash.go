@@ -13,7 +13,8 @@ import (
 // maxArgs is how many bytes of arguments are given to git: Windows takes 32 Ki.
 const maxArgs = 16 << 10
 
-// hash has git make objects of files, and returns what it made of each.
+// hash has git make objects of files, and returns what it made of them: of one
+// that has gone nothing, and what it takes to be another's name by that name.
 //
 // For a few files git gets an index with only them in it: reading and writing a
 // large one takes longer than all the rest. It gets the user's where the index
@@ -108,7 +109,9 @@ func (c *checkout) hashAll(ctx context.Context, store *store, work *scratch, st 
 	}
 	made := map[string]state{}
 	for _, e := range edits {
-		made[e.path] = e.head // unless it is in what follows
+		if !e.untracked {
+			made[e.path] = e.head // unless it is in what follows
+		}
 	}
 	fields := strings.Split(string(out), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 { // :<mode> SP <mode> SP <id> SP <id> SP <status>, <path>

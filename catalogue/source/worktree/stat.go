@@ -13,13 +13,13 @@ func fileKey(info fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d:%d:%o:%d", info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), info.Mode(), inode)
 }
 
-// resolution is more than that of any file system's clock: FAT counts every
-// second second.
+// resolution is more than that of any file system's clock: FAT's goes in steps of
+// two seconds.
 const resolution = 2 * time.Second
 
-// settled holds for a file that had not been changed for a while at a time of
-// its file system's clock: when it is changed after that, its key changes.
-func settled(info fs.FileInfo, at time.Time) bool {
+// settled holds for a file that was last changed so long before a time that the
+// next change has another time: it will change the key.
+func (c *checkout) settled(info fs.FileInfo, at time.Time) bool {
 	_, changed := identity(info)
-	return at.Sub(changed) > resolution
+	return at.Sub(changed) > c.resolution
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -52,19 +53,22 @@ var errMoved = errors.New("files changed while they were read")
 // git does not like, such as a folder of somebody else or a required filter that
 // fails.
 func Snapshot(ctx context.Context, c Config) (source.Tree, error) {
-	s, err := open(c)
+	o, err := open(c)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	if err := s.atRoot(ctx); err != nil {
+	return o.snapshot(ctx)
+}
+
+func (c *checkout) snapshot(ctx context.Context) (tree source.Tree, err error) {
+	if err := c.atRoot(ctx); err != nil {
 		return source.Tree{}, err
 	}
 	for range attempts {
-		var tree source.Tree
-		if tree, err = s.take(ctx); !errors.Is(err, errMoved) {
+		if tree, err = c.take(ctx); !errors.Is(err, errMoved) {
 			return tree, err
 		}
-		s.log.DebugContext(ctx, "look at the working directory again", "dir", s.root, "error", err)
+		c.log.DebugContext(ctx, "look at the working directory again", "dir", c.root, "error", err)
 	}
 	return source.Tree{}, fmt.Errorf("%w: %w", ErrChanging, err)
 }
@@ -77,6 +81,8 @@ type checkout struct {
 	common  string // with the objects
 	private private
 	maxFile int64
+	// resolution is more than that of the file system's clock.
+	resolution time.Duration
 }
 
 func open(c Config) (*checkout, error) {
@@ -106,7 +112,7 @@ func open(c Config) (*checkout, error) {
 	}
 	return &checkout{
 		git: g, repo: repo, gitDir: repo.GitDir(), common: common,
-		private: newPrivate(repo.GitDir(), common), maxFile: c.MaxFile,
+		private: newPrivate(repo.GitDir(), common), maxFile: c.MaxFile, resolution: resolution,
 	}, nil
 }
 
