@@ -53,7 +53,7 @@ func main() {
 	flag.BoolVar(&o.removeState, "remove-state", false, "remove the state folder at the end")
 	flag.BoolVar(&o.endWithStdin, "end-with-stdin", false, "end when standard input ends, or gives a line \"keep\"")
 	flag.BoolVar(&o.hollowNode, "hollow-node", true, "add a node on which pods seem to run")
-	flag.BoolVar(&o.sweep, "sweep", false, "first remove the folders beside the state folder that are named "+sweepPrefix+"* and whose process is gone")
+	flag.BoolVar(&o.sweep, "sweep", false, "first remove the folders beside the state folder that are named "+sweepPrefix+"* and whose process and owner are gone")
 	flag.Parse()
 	if o.state == "" || flag.NArg() > 0 {
 		flag.Usage()

@@ -78,6 +78,8 @@ func TestRestartAndKillKeepEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantClosed(t, before.Host)
+	// Whoever starts a cluster now sweeps, and leaves this one's folder alone.
+	devtest.OwnCluster(t, devenv.Options{NoNode: true})
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}

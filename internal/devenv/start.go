@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,8 @@ type launch struct {
 	throwAway    bool
 	noNode       bool
 	readyTimeout time.Duration
+	// owner keeps a throw-away state folder from being swept while no process holds it.
+	owner io.Closer
 }
 
 // StartError says that the cluster's process did not become ready.
@@ -69,6 +72,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.throwAway {
+		if l.owner, err = own(l.stateDir); err != nil {
+			return nil, errors.Join(&StartError{Err: err}, p.stop(), l.cleanUp())
+		}
+	}
 	config, err := loadConfig(p.ready.Kubeconfig)
 	if err != nil {
 		return nil, errors.Join(&StartError{Err: err}, p.stop(), l.cleanUp())
@@ -90,5 +98,9 @@ func (l *launch) cleanUp() error {
 	if !l.throwAway {
 		return nil
 	}
-	return os.RemoveAll(l.stateDir)
+	err := os.RemoveAll(l.stateDir)
+	if l.owner != nil {
+		err = errors.Join(err, l.owner.Close())
+	}
+	return err
 }

@@ -99,7 +99,14 @@ func TestWaitEndsWhenTheProgressDeadlineIsExceeded(t *testing.T) {
 	if !errors.As(err, &u) || u.Err != nil || len(u.Unready) != 1 || !u.Unready[0].Failed {
 		t.Fatalf("got %v", err)
 	}
-	mustContain(t, err.Error(), "progress deadline", "0/1 nodes are available")
+	mustContain(t, err.Error(), "progress deadline")
+	// On a busy machine the scheduler may speak after the deadline only.
+	unschedulable(t, b, "api")
+	unready := b.observe(t, lifecycle.ObserveRequest{Objects: objects}).Unready
+	if len(unready) != 1 || !unready[0].Failed {
+		t.Fatalf("looking once sees %+v", unready)
+	}
+	mustContain(t, unready[0].Reason, "progress deadline", "0/1 nodes are available")
 
 	// The controller keeps the condition while it rolls back to pods that are
 	// there: the wait for that must not end by the earlier failure.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api/v1"
@@ -105,7 +106,13 @@ func TestSweepRemovesWhatIsAbandoned(t *testing.T) {
 	}
 	kill()
 	t.Cleanup(holdElsewhere(t, used))
-	kept := []string{used, filepath.Join(dir, "other"), filepath.Join(dir, "p-without-a-lock"), filepath.Join(dir, "p-file")}
+	owned, owner := ownedFolder(t, dir, "p-owned")
+	defer owner.Close()
+	disowned, gone := ownedFolder(t, dir, "p-disowned")
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept := []string{used, owned, filepath.Join(dir, "other"), filepath.Join(dir, "p-without-a-lock"), filepath.Join(dir, "p-file")}
 	for _, path := range []string{filepath.Join(dir, "other", "x"), filepath.Join(dir, "p-without-a-lock", "x"), filepath.Join(dir, "p-empty")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -119,7 +126,7 @@ func TestSweepRemovesWhatIsAbandoned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{abandoned, filepath.Join(dir, "p-empty")}; fmt.Sprint(removed) != fmt.Sprint(want) {
+	if want := []string{abandoned, disowned, filepath.Join(dir, "p-empty")}; fmt.Sprint(removed) != fmt.Sprint(want) {
 		t.Errorf("removed %v, want %v", removed, want)
 	}
 	for _, path := range removed {
@@ -137,6 +144,21 @@ func TestSweepRemovesWhatIsAbandoned(t *testing.T) {
 	}
 }
 
+// ownedFolder makes a folder whose process is gone and whose owner is there until the file is closed.
+func ownedFolder(t *testing.T, dir, name string) (string, *os.File) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	holdElsewhere(t, path)()
+	owner, err := os.Create(filepath.Join(path, "owner"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(owner.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	return path, owner
+}
+
 func TestPortStays(t *testing.T) {
 	t.Parallel()
 	f := hold(t, t.TempDir())
@@ -152,10 +174,13 @@ func TestPortStays(t *testing.T) {
 	if _, err := f.Listen(); err == nil || !strings.Contains(err.Error(), "this cluster's port again") {
 		t.Errorf("while the port is taken: got %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
+	// A process that another test is just starting holds the port until it runs.
+	syscall.ForkLock.RLock()
+	err = l.Close()
+	if err == nil {
+		l, err = f.Listen()
 	}
-	l, err = f.Listen()
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
