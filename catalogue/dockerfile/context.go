@@ -25,8 +25,9 @@ type buildContext struct {
 
 // reading is what was read, and how much was looked at.
 type reading struct {
-	files                 []string
-	entries, paths, steps int
+	files []string
+	limits
+	used limits
 }
 
 // node is a file or a directory of the context.
@@ -48,11 +49,11 @@ func newContext(tree source.Tree, ignore *rules, r *reading) *buildContext {
 
 // step counts what is done, so that a tree and a Dockerfile of a few kilobytes
 // cannot ask for years.
-func (r *reading) step(n int) error {
-	if r.steps += n; r.steps > maxSteps {
-		return &TooLargeError{What: "paths to compare with patterns", Limit: maxSteps}
+func (r *reading) step(ctx context.Context, n int) error {
+	if r.used.steps += n; r.used.steps > r.steps {
+		return &TooLargeError{What: "paths to compare with patterns", Limit: r.steps}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // take notes a file that is read.
@@ -75,13 +76,16 @@ func (c *buildContext) list(ctx context.Context, dir *node) ([]*node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", describe(dir.path), err)
 	}
-	if c.entries += len(entries); c.entries > maxEntries {
-		return nil, &TooLargeError{What: "files and directories", Limit: maxEntries}
+	if c.used.entries += len(entries); c.used.entries > c.entries {
+		return nil, &TooLargeError{What: "files and directories", Limit: c.entries}
 	}
 	for _, e := range entries {
 		n := &node{name: e.Name, path: path.Join(dir.path, e.Name), mode: e.Mode, id: e.ID, parent: dir}
-		if c.paths += len(n.path); c.paths > maxPaths || len(n.path) > maxPath {
-			return nil, &TooLargeError{What: "bytes of paths", Limit: maxPaths}
+		if len(n.path) > maxPath {
+			return nil, &TooLargeError{What: "bytes in a path", Limit: maxPath}
+		}
+		if c.used.paths += len(n.path); c.used.paths > c.paths {
+			return nil, &TooLargeError{What: "bytes of paths", Limit: c.paths}
 		}
 		kept, err := c.keep(ctx, n)
 		if err != nil {
@@ -103,7 +107,7 @@ func (c *buildContext) keep(ctx context.Context, n *node) (bool, error) {
 	if c.ignore == nil {
 		return true, nil
 	}
-	ignored, err := c.matches(c.ignore, n.path, n.parent.matched, &n.matched)
+	ignored, err := c.matches(ctx, c.ignore, n.path, n.parent.matched, &n.matched)
 	if err != nil || !ignored {
 		return true, err
 	}
@@ -116,8 +120,8 @@ func (c *buildContext) keep(ctx context.Context, n *node) (bool, error) {
 
 // matches says whether patterns match a path, with what they say of the
 // directory it lies in.
-func (r *reading) matches(patterns *rules, path string, dir patternmatcher.MatchInfo, matched *patternmatcher.MatchInfo) (bool, error) {
-	if err := r.step(len(patterns.Patterns())); err != nil {
+func (r *reading) matches(ctx context.Context, patterns *rules, path string, dir patternmatcher.MatchInfo, matched *patternmatcher.MatchInfo) (bool, error) {
+	if err := r.step(ctx, len(patterns.Patterns())); err != nil {
 		return false, err
 	}
 	matches, info, err := patterns.MatchesUsingParentResults(path, dir)
@@ -131,7 +135,7 @@ func (c *buildContext) child(ctx context.Context, dir *node, name string) (*node
 	if err != nil {
 		return nil, err
 	}
-	if err := c.step(1); err != nil {
+	if err := c.step(ctx, 1); err != nil {
 		return nil, err
 	}
 	i, ok := slices.BinarySearchFunc(children, name, func(n *node, name string) int { return strings.Compare(n.name, name) })

@@ -50,7 +50,8 @@ func (x *expander) expand(word string, env environment) (expansion, error) {
 	if len(word) > maxWord {
 		return expansion{}, fmt.Errorf("a word has %d bytes, at most %d are expanded", len(word), maxWord)
 	}
-	g := getter{env: env, word: word, product: 1}
+	g := getter{env: env, size: len(word), replaces: replacesAll.MatchString(word), product: 1}
+	g.nests = g.replaces && nests.MatchString(word)
 	r, err := x.lex.ProcessWordWithMatches(word, &g)
 	switch {
 	case g.tooLong || len(r.Result) > maxWord:
@@ -77,13 +78,14 @@ func (x *expander) expand(word string, env environment) (expansion, error) {
 // getter gives BuildKit's lexer the values, and stops giving where they would
 // become too long: each of them may hold several others.
 type getter struct {
-	env     environment
-	word    string
-	unknown []string // why values that the word uses are not known
-	names   []string // of those values
-	read    int      // bytes
-	product float64
-	tooLong bool
+	env             environment
+	size            int      // of the word, in bytes
+	replaces, nests bool     // what the word's expansions do, see grows
+	unknown         []string // why values that the word uses are not known
+	names           []string // of those values
+	read            int      // bytes
+	product         float64
+	tooLong         bool
 }
 
 var _ shell.EnvGetter = (*getter)(nil)
@@ -112,13 +114,13 @@ var (
 // further value of n: in ${name//pattern/replacement}, each byte of a value may
 // become a replacement, which may hold such an expansion itself.
 func (g *getter) grows(n int) bool {
-	if !replacesAll.MatchString(g.word) {
+	if !g.replaces {
 		return false
 	}
-	size := float64(g.read+1) * float64(len(g.word))
-	if nests.MatchString(g.word) {
+	size := float64(g.read+1) * float64(g.size)
+	if g.nests {
 		g.product *= float64(n + 1)
-		size = g.product * float64(len(g.word))
+		size = g.product * float64(g.size)
 	}
 	return size > maxProduct
 }

@@ -19,20 +19,20 @@ type above struct{ include, exclude patternmatcher.MatchInfo }
 // "" for itself: the rules are only for what it holds. It says whether anything
 // was taken.
 func (c *buildContext) takeBelow(ctx context.Context, n *node, rel string, f filter, in above) (bool, error) {
-	if err := c.step(1); err != nil {
+	if err := c.step(ctx, 1); err != nil {
 		return false, err
 	}
 	var here above
 	take := true
 	if rel != "" && f.include != nil {
-		included, err := c.matches(f.include, rel, in.include, &here.include)
+		included, err := c.matches(ctx, f.include, rel, in.include, &here.include)
 		if err != nil {
 			return false, err
 		}
 		take = included
 	}
 	if rel != "" && f.exclude != nil {
-		excluded, err := c.matches(f.exclude, rel, in.exclude, &here.exclude)
+		excluded, err := c.matches(ctx, f.exclude, rel, in.exclude, &here.exclude)
 		if err != nil {
 			return false, err
 		}

@@ -16,14 +16,20 @@ const (
 
 	maxWord     = 1 << 16 // bytes that one word may have, before its arguments are expanded and after
 	maxProduct  = 1 << 24 // bytes that the replacements in one word may make
-	maxExpanded = 1 << 26 // bytes that all words of one plan may have
-	maxEntries  = 1 << 21 // files and directories of the context that are looked at
-	maxPaths    = 1 << 28 // bytes that their paths may have
+	maxExpanded = 1 << 24 // bytes that all words of one plan may have
 	maxPatterns = 10_000  // of an ignore file
-	maxSteps    = 1 << 26 // comparisons of a path with a pattern, and visits of a path
 	maxPath     = 4096    // bytes of a path or of a symbolic link's target: the PATH_MAX of Linux
 	maxLinks    = 255     // symbolic links on the way of one source, as in BuildKit
 )
+
+// limits are those of one look at a build context.
+type limits struct {
+	entries int // files and directories that are looked at
+	paths   int // bytes that their paths have
+	steps   int // comparisons of a path with a pattern, and visits of a path
+}
+
+var defaults = limits{entries: 1 << 21, paths: 1 << 28, steps: 1 << 26}
 
 // TooLargeError is returned for a tree that is more than this package looks at.
 // It matches source.ErrTooLarge.

@@ -11,9 +11,9 @@ import (
 func TestFrontend(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		"FROM a":                                     "",
-		"# syntax=docker/dockerfile:1\nFROM a":       "docker/dockerfile:1",
-		"#SYNTAX = docker/dockerfile:1 \t\r\nFROM a": "docker/dockerfile:1",
+		"FROM a":                               "",
+		"# syntax=docker/dockerfile:1\nFROM a": "docker/dockerfile:1",
+		"#SYNTAX = docker/dockerfile:1 \t\r\nFROM a":                        "docker/dockerfile:1",
 		"#syntax=reg.example:5000/f:1-labs and more\nFROM a":                "reg.example:5000/f:1-labs",
 		"\xef\xbb\xbf# escape=`\n# syntax=f@sha256:" + hex64 + "\nFROM a":   "f@sha256:" + hex64,
 		"#!/usr/bin/env build\n# syntax=docker/dockerfile:1\nFROM a":        "docker/dockerfile:1",

@@ -36,7 +36,11 @@ type Source struct {
 // the sources lead to. Errors: a *ParseError for the ignore rules, a
 // *TooLargeError, and what the tree's objects return.
 func (p *Plan) Reads(ctx context.Context, tree source.Tree) (*Reads, error) {
-	r := &reading{}
+	return p.reads(ctx, tree, defaults)
+}
+
+func (p *Plan) reads(ctx context.Context, tree source.Tree, l limits) (*Reads, error) {
+	r := &reading{limits: l}
 	whole := newContext(tree, nil, r)
 	n, err := whole.resolve(ctx, clean(p.file.Path))
 	if err != nil {
@@ -100,7 +104,8 @@ func (c *buildContext) run(ctx context.Context, t take) (reason string, err erro
 			return "", err
 		}
 		if n == nil || t.include != nil && n.mode != source.ModeDir {
-			return nothing, nil
+			reason = nothing
+			continue
 		}
 		took, err := c.takeBelow(ctx, n, "", f, above{})
 		if err != nil {
@@ -108,10 +113,10 @@ func (c *buildContext) run(ctx context.Context, t take) (reason string, err erro
 		}
 		found = found || took || t.include == nil
 	}
-	if !found {
-		return noMatch, nil
+	if !found && reason == "" {
+		reason = noMatch
 	}
-	return "", nil
+	return reason, nil
 }
 
 // isSent says whether the directory in which a source's wildcards are looked for

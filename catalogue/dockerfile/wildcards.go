@@ -59,7 +59,7 @@ func (c *buildContext) match(ctx context.Context, dir *node, rel, pattern string
 		return err
 	}
 	for _, n := range children {
-		if err := c.step(1); err != nil {
+		if err := c.step(ctx, 1); err != nil {
 			return err
 		}
 		name := path.Join(rel, n.name)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestRandomBuilds(t *testing.T) {
 	const seeds = 1500
 	var taken, failed int
 	for seed := range uint64(seeds) {
-		g := &generator{rand.New(rand.NewPCG(seed, 1))}
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 		files := g.tree()
 		args := map[string]string{}
 		for _, name := range []string{"A", "B", "TAG"} {
@@ -146,7 +147,10 @@ func show(files map[string]source.File) string {
 	return b.String()
 }
 
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	stages int // of the Dockerfile
+}
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 
@@ -217,7 +221,8 @@ func (g *generator) dockerfile() string {
 	var b strings.Builder
 	b.WriteString(g.pick("", "# syntax=docker/dockerfile:1\n", "# escape=\\\n", "# comment\n"))
 	b.WriteString(g.pick("", "ARG A=a\n", "ARG A B=b TAG=1.0\n", "ARG TAG=${A:-2.0}\n"))
-	for i := range 1 + g.IntN(4) {
+	g.stages = 1 + g.IntN(4)
+	for i := range g.stages {
 		b.WriteString("FROM " + g.pick("", "", "--platform=$BUILDPLATFORM ", "--platform=linux/amd64 "))
 		b.WriteString(g.pick("img", "scratch", "reg.example/img:${TAG:-1}", "img:${TARGETARCH}", "s0", "s1", "img@sha256:"+strings.Repeat("a", 64), "s${A:+0}", "img${A%a}x"))
 		fmt.Fprintf(&b, "%s\n", g.pick(fmt.Sprintf(" AS s%d", i), fmt.Sprintf(" as S%d", i), ""))
@@ -230,7 +235,9 @@ func (g *generator) dockerfile() string {
 }
 
 func (g *generator) instruction() string {
-	from := g.pick("s0", "S1", "s2", "0", "1", "other", "other:2", "scratch", "9")
+	// BuildKit numbers images that it has met behind the stages: 1 of one stage
+	// may be the second image.
+	from := g.pick("s0", "S1", "s2", strconv.Itoa(g.IntN(g.stages)), "other", "other:2", "scratch", "99")
 	switch g.IntN(9) {
 	case 0:
 		return "COPY --from=" + from + " /x /y"
