@@ -151,6 +151,7 @@ func TestEveryRecipeFieldIsKnown(t *testing.T) {
 		{reflect.TypeFor[Image](), "Name Build Inputs Platforms Run"},
 		{reflect.TypeFor[Build](), "Go Dockerfile Files"},
 		{reflect.TypeFor[GoBuild](), "Package LDFlags Tags Env Toolchain Base Assets"},
+		{reflect.TypeFor[DockerfileBuild](), "Path Target Args Secrets SSH"},
 		{reflect.TypeFor[FilesBuild](), "From Root MediaType"},
 	} {
 		var got []string
@@ -158,7 +159,7 @@ func TestEveryRecipeFieldIsKnown(t *testing.T) {
 			got = append(got, f.Name)
 		}
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("%v has the fields %v; TestFingerprintChanges knows %s", c.of, got, c.want)
+			t.Errorf("%v has the fields %v; TestFingerprintChanges and TestDockerfileFingerprintChanges know %s", c.of, got, c.want)
 		}
 	}
 }
