@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -17,9 +16,7 @@ func (d *detection) deliveryFolders() []string {
 		if d.manifest[name] || strings.HasSuffix(name, ".md") {
 			continue
 		}
-		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
-			mixed[dir] = true
-		}
+		mark(mixed, name)
 	}
 	var patterns []string
 	for _, name := range d.files {
@@ -27,8 +24,8 @@ func (d *detection) deliveryFolders() []string {
 			continue
 		}
 		pattern := inputs.Literal(name)
-		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
-			pattern = inputs.Literal(dir) + "/**"
+		if at := highest(mixed, name); at != name {
+			pattern = inputs.Literal(at) + "/**"
 		}
 		if !slices.Contains(patterns, pattern) {
 			patterns = append(patterns, pattern)

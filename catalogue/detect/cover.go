@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
 	"github.com/pharos-dev/pharos/catalogue/inputs"
 )
@@ -180,51 +179,3 @@ func (g *goCover) excludes(files []string) []string {
 	}
 	return list
 }
-
-// dockerfileInputs chooses patterns for the files that a Dockerfile takes.
-func (d *detection) dockerfileInputs(c *candidate) {
-	read := map[string]bool{}
-	for _, name := range c.dockerfile.files {
-		read[name] = true
-	}
-	var mixed = map[string]bool{} // folders of which not all is taken
-	var missing bool
-	for _, name := range d.files {
-		if read[name] || isOwn(name) {
-			continue
-		}
-		missing = true
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			mixed[dir] = true
-		}
-	}
-	c.basis = "What its COPY and ADD lines take."
-	if !missing {
-		c.inputs = append(c.inputs, "**", "!"+ownFiles)
-		c.basis = "Its COPY lines take the whole tree."
-		for _, pattern := range d.deliveryFolders() {
-			if !below(c.path, strings.TrimSuffix(pattern, "/**")) {
-				c.inputs = append(c.inputs, "!"+pattern)
-				c.basis = "Its COPY lines take the whole tree; manifests are kept out, so that their changes build nothing."
-			}
-		}
-		return
-	}
-	for _, name := range c.dockerfile.files {
-		if isOwn(name) {
-			continue
-		}
-		at := name
-		for dir := path.Dir(name); dir != "." && !mixed[dir]; dir = path.Dir(dir) {
-			at = dir
-		}
-		c.inputs = append(c.inputs, inputs.Literal(at))
-	}
-	c.inputs = slices.Compact(c.inputs)
-}
-
-// ownFiles is the pattern for pharos.yaml and pharos.lock, which need not be there
-// yet.
-const ownFiles = "pharos.*"
-
-func isOwn(name string) bool { return name == catalogue.FileName || name == catalogue.LockFileName }

@@ -18,7 +18,8 @@ var ErrOption = errors.New("that cannot be asked for")
 // command is run with.
 type Options struct {
 	// Repository is the repository's name, for what lies at its root if no
-	// go.mod or package.json there has another one. The default is "app".
+	// go.mod, package.json or pyproject.toml there has another one. The default
+	// is "app".
 	Repository string
 	// Names are the names of images by the folder of the Go program or by the
 	// path of the Dockerfile or of its folder.
@@ -65,8 +66,9 @@ type Image struct {
 }
 
 // Detect looks through a tree. An existing pharos.yaml has no part in it. The error
-// matches ErrOption; other errors are those of the tree's objects, of the file
-// system and of ctx. That there is no go command is a note.
+// matches ErrOption; it is a *catalogue.TooLargeError beyond the limits of package
+// catalogue; others are those of the tree's objects, of the file system and of
+// ctx. That there is no go command is a note.
 func Detect(ctx context.Context, tree source.Tree, o Options) (result *Result, err error) {
 	d := &detection{tree: tree, options: o}
 	defer func() {
@@ -99,6 +101,7 @@ func Detect(ctx context.Context, tree source.Tree, o Options) (result *Result, e
 // detection is what is known so far.
 type detection struct {
 	tree    source.Tree
+	withOwn source.Tree // with pharos.yaml and pharos.lock
 	options Options
 
 	files  []string        // all paths of files, sorted

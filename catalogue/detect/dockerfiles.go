@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -16,6 +17,7 @@ import (
 type dockerfileReads struct {
 	content string
 	files   []string
+	whole   bool // it takes whatever lies at the root
 }
 
 // dockerfiles finds the Dockerfiles that can be built with the root of the tree
@@ -58,7 +60,7 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	if err != nil {
 		return nil, err.Error(), nil
 	}
-	found, err := plan.Reads(ctx, d.tree)
+	found, err := plan.Reads(ctx, d.withOwn)
 	if ignore, ok := errors.AsType[*dockerfile.ParseError](err); ok {
 		return nil, ignore.Error(), nil
 	}
@@ -75,7 +77,8 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	for _, s := range plan.Remote {
 		d.note("%s:%d: %s %s: add --checksum=sha256:…", file, s.Line, s.Path, s.Reason)
 	}
-	return &dockerfileReads{content: string(content), files: found.Files}, "", nil
+	whole := slices.Contains(found.Files, catalogue.FileName)
+	return &dockerfileReads{content: string(content), files: found.Files, whole: whole}, "", nil
 }
 
 func planOf(file string, content []byte) (*dockerfile.Plan, error) {

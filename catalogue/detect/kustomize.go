@@ -152,17 +152,16 @@ func (g *graph) follow(ctx context.Context, dir string, o *overlay, visited map[
 	for _, entry := range k.entries() {
 		name, ok := join(dir, entry)
 		switch {
-		case !ok:
-		case g.parsed[name] != nil:
+		case ok && g.parsed[name] != nil:
 			if err := g.follow(ctx, name, o, visited); err != nil {
 				return err
 			}
-		case g.isFile[name]:
+		case ok && g.isFile[name]:
 			if err := g.manifestFile(ctx, name); err != nil {
 				return err
 			}
 		case strings.Contains(entry, "://") || strings.HasPrefix(entry, "github.com/"):
-			g.note("%s uses %s, which is fetched from elsewhere: copy it into the repository, since a commit is delivered from its own tree only", k.file, entry)
+			g.note("%s uses %s, which is fetched from elsewhere: copy it into the repository, since a commit is delivered from its own tree only", k.file, oneLine(entry))
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (d *detection) chooseNames(context.Context) error {
 // findRepository finds a name for what lies at the root.
 func (d *detection) findRepository(ctx context.Context) error {
 	d.repository = cmp.Or(sanitize(d.options.Repository), "app")
-	for _, file := range []string{"package.json", "go.mod"} {
+	for _, file := range []string{"pyproject.toml", "package.json", "go.mod"} {
 		if !d.isFile[file] {
 			continue
 		}
@@ -44,14 +44,25 @@ func (d *detection) findRepository(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		name := parsePackageJSON(data).Name
-		if file == "go.mod" {
+		name := ""
+		switch file {
+		case "pyproject.toml":
+			if found := pythonName.FindSubmatch(data); found != nil {
+				name = string(found[1])
+			}
+		case "package.json":
+			name = parsePackageJSON(data).Name
+		case "go.mod":
 			name, _, _ = module.SplitPathVersion(modfile.ModulePath(data))
 		}
 		d.repository = cmp.Or(sanitize(path.Base(name)), d.repository)
 	}
 	return nil
 }
+
+// pythonName is the name of a project in a pyproject.toml: the first one there is
+// the project's in every layout that its tools write.
+var pythonName = regexp.MustCompile(`(?m)^name\s*=\s*["']([^"'\n]+)["']`)
 
 // naming gives names, none of them twice.
 type naming struct {
@@ -92,21 +103,21 @@ func (n *naming) manifest(image namedImage) {
 	if n.taken[name] || sanitize(name) != name {
 		return
 	}
-	best, rank, several := (*candidate)(nil), len(n.candidates)+1000, false
+	best, rank, several := (*candidate)(nil), alikeRank, false
 	for _, c := range n.candidates {
 		if c.name != "" {
 			continue
 		}
 		i := slices.Index(n.aliases(c), name)
-		if i < 0 && !auxiliary(c.dir) && slices.Contains(strings.FieldsFunc(n.aliases(c)[0], isJoint), name) {
-			i = 999 // it is a word of the folder's name
+		if i < 0 && !auxiliary(c.dir) && alike(n.aliases(c)[0], name) {
+			i = alikeRank
 		}
 		switch {
 		case i < 0 || i > rank:
-		case i == rank:
-			several = true
-		default:
+		case best == nil || i < rank:
 			best, rank, several = c, i, false
+		default:
+			several = true
 		}
 	}
 	if best == nil || several {
@@ -116,6 +127,16 @@ func (n *naming) manifest(image namedImage) {
 	if name != image.name {
 		best.comments = append(best.comments, fmt.Sprintf("%s names the image %s: write %s there, so that its digest is set.", image.from, image.name, name))
 	}
+}
+
+// alikeRank is behind those of all aliases.
+const alikeRank = 1 << 10
+
+// alike says whether one of two names is a word of the other: the image shop-api
+// is built in the folder api, the image pharos in kubectl-pharos.
+func alike(a, b string) bool {
+	words := func(s string) []string { return strings.FieldsFunc(s, isJoint) }
+	return slices.Contains(words(a), b) || slices.Contains(words(b), a)
 }
 
 func isJoint(r rune) bool { return r == '-' || r == '_' || r == '.' }

@@ -39,7 +39,7 @@ func (d *detection) programs(ctx context.Context) (err error) {
 		by := slices.IndexFunc(d.candidates, func(c *candidate) bool { return c.dockerfile != nil && c.builds(dir) })
 		if by >= 0 {
 			c := d.candidates[by]
-			c.comments = append(c.comments, "The Go program in "+dir+" has no recipe of its own: the Dockerfile builds it, and is explicit.")
+			c.comments = append(c.comments, "The Go program in "+project(dir)+" has no recipe of its own: the Dockerfile builds it, and is explicit.")
 			continue
 		}
 		d.candidates = append(d.candidates, &candidate{
@@ -69,16 +69,27 @@ func (d *detection) recipes(ctx context.Context) error {
 		return err
 	}
 	for i, c := range programs {
-		for _, p := range reads[i].Problems {
-			c.comments = append(c.comments, "It does not load: "+oneLine(p.String()))
-		}
-		if err := d.pinToolchain(ctx, c); err != nil {
+		if err := d.program(ctx, c, reads[i]); err != nil {
 			return err
 		}
-		d.goInputs(c, reads[i].Files)
-		c.run = &run{}
 	}
+	d.images = slices.DeleteFunc(d.images, func(c *candidate) bool { return len(c.inputs) == 0 })
 	return nil
+}
+
+// program says what goes into the image of a Go program.
+func (d *detection) program(ctx context.Context, c *candidate, reads gopackage.Reads) error {
+	sources := slices.ContainsFunc(reads.Files, func(f gopackage.File) bool { return f.Why == gopackage.Source })
+	if len(reads.Problems) > 0 && !sources {
+		d.note("%s makes no image yet: it does not load: %s", c.path, reads.Problems[0])
+		return nil
+	}
+	for _, p := range reads.Problems {
+		c.comments = append(c.comments, "It does not load: "+oneLine(p.String()))
+	}
+	d.goInputs(c, reads.Files)
+	c.run = &run{}
+	return d.pinToolchain(ctx, c)
 }
 
 // pinToolchain names a toolchain for a program whose module names none.

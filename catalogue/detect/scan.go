@@ -6,14 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// The limits are those of package catalogue.
+const (
+	maxEntries   = 1 << 21
+	maxPathBytes = 256 << 20
 )
 
 // scan lists the files of the tree.
 func (d *detection) scan(ctx context.Context) error {
 	d.isFile = map[string]bool{}
+	entries, bytes := 0, 0
 	err := d.tree.Walk(ctx, func(name string, e source.Entry) error {
-		if e.Mode == source.ModeDir {
+		entries++
+		bytes += len(name)
+		switch {
+		case entries > maxEntries:
+			return &catalogue.TooLargeError{What: "files and directories", Limit: maxEntries}
+		case bytes > maxPathBytes:
+			return &catalogue.TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
+		case e.Mode == source.ModeDir:
 			return nil
 		}
 		d.files = append(d.files, name)
@@ -25,9 +40,28 @@ func (d *detection) scan(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	slices.Sort(d.files)
 	slices.Sort(d.seen)
+	d.withOwn, err = withOwn(ctx, d.tree)
 	return err
+}
+
+// withOwn is the tree as it will be: with pharos.yaml and pharos.lock.
+func withOwn(ctx context.Context, tree source.Tree) (source.Tree, error) {
+	root, err := tree.Objects.Tree(ctx, tree.ID)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	made := source.NewMemory()
+	entries := slices.DeleteFunc(slices.Clone(root), func(e source.Entry) bool { return isOwn(e.Name) })
+	for _, name := range []string{catalogue.FileName, catalogue.LockFileName} {
+		entries = append(entries, source.Entry{Name: name, Mode: source.ModeFile, ID: made.PutBlob(nil)})
+	}
+	id, err := made.PutTree(entries)
+	return source.Tree{ID: id, Objects: source.Overlay(made, tree.Objects)}, err
 }
 
 // ignored says whether a folder is not looked into: it, or one above it, holds

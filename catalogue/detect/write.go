@@ -57,7 +57,7 @@ func (d *detection) write(targets []target) []byte {
 		w.target(t)
 	}
 	if len(targets) == 0 {
-		w.comment("", "No kustomization was found, so there is no target: see the kind Target in docs/pharos-yaml.md.")
+		w.comment("", "No kustomization was found, so nothing says what to deliver. Beside one, a document of kind Target says where to.")
 	}
 	return []byte(w.String())
 }
@@ -70,7 +70,7 @@ func deliveryWhy(manifests bool) string {
 }
 
 func (w *writer) image(c *candidate) {
-	what := "The Dockerfile " + c.path + "."
+	what := "Built by " + c.path + "."
 	if c.kind == catalogue.BuildGo {
 		what = "The Go program " + c.importPath + "."
 	}
@@ -131,7 +131,7 @@ func (w *writer) target(t target) {
 }
 
 // plain is a text that YAML reads as itself without quotes.
-var plain = regexp.MustCompile(`^(?:\.{0,2}/)?[A-Za-z_.][A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
+var plain = regexp.MustCompile(`^(?:--|\.{0,2}/)?[A-Za-z_.][A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
 
 // scalar writes a text as a YAML string.
 func scalar(s string) string {

@@ -26,8 +26,8 @@ type Config = gopackage.Config
 //
 // What catalogue.Check finds is not among them. The findings come in the
 // catalogue's order. That there is no go command is a finding on each Go image,
-// and no other images need it. The error is the one of catalogue.Load, or says
-// what could not be read.
+// and no other images need it. The error is the one of catalogue.Load, a
+// *catalogue.TooLargeError, or says what could not be read.
 func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding, error) {
 	loaded, err := catalogue.Load(ctx, tree)
 	if err != nil {
@@ -119,10 +119,24 @@ func (k *check) files() {
 	k.unread(read, from)
 }
 
+// The limits are those of package catalogue.
+const (
+	maxEntries   = 1 << 21
+	maxPathBytes = 256 << 20
+)
+
 func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
 	var paths []string
+	entries, bytes := 0, 0
 	err := tree.Walk(ctx, func(name string, e source.Entry) error {
-		if e.Mode != source.ModeDir {
+		entries++
+		bytes += len(name)
+		switch {
+		case entries > maxEntries:
+			return &catalogue.TooLargeError{What: "files and directories", Limit: maxEntries}
+		case bytes > maxPathBytes:
+			return &catalogue.TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
+		case e.Mode != source.ModeDir:
 			paths = append(paths, name)
 		}
 		return nil
