@@ -155,6 +155,9 @@ func (i *index) keep() error {
 	if err := clone(i.path, next); err != nil {
 		return err
 	}
+	if err := os.Chmod(next, 0o600); err != nil { // git goes by the umask
+		return err
+	}
 	return os.Rename(next, i.from)
 }
 
