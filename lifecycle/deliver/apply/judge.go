@@ -49,7 +49,13 @@ func judge(o object, manager string) verdict {
 // counts are the words of kstatus for how many replicas are as they should be.
 var counts = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
 
+// leaving are the words of kstatus for replicas of the version before.
+var leaving = regexp.MustCompile(`^Pending termination: (\d+)$`)
+
 func counted(message string) string {
+	if m := leaving.FindStringSubmatch(message); m != nil {
+		return "replicas of the rollout before are still there: " + m[1]
+	}
 	m := counts.FindStringSubmatch(message)
 	if m == nil {
 		return message

@@ -12,6 +12,8 @@ func TestJudge(t *testing.T) {
 		{"on its way out", `{apiVersion: v1, kind: ConfigMap, metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, verdict{reason: "it is being deleted"}},
 		{"counted", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}, status: {replicas: 2, updatedReplicas: 2}}`,
 			verdict{reason: "0 of 2 replicas are available"}},
+		{"the replicas before", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 1}, status: {replicas: 2, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1}}`,
+			verdict{reason: "replicas of the rollout before are still there: 1"}},
 		{"paused", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, paused: true}, status: {replicas: 2, updatedReplicas: 1}}`,
 			verdict{reason: "1 of 2 replicas are updated; it is paused"}},
 		{"the generation before", `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 2}, status: {observedGeneration: 1}}`,

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,15 +24,38 @@ const most = 10
 // addDetails adds to the reasons what the objects' pods, or else their events,
 // say. What may not be read is left out: the reasons stand without it.
 func (d *Deliverer) addDetails(ctx context.Context, v *view, unready []lifecycle.ObjectStatus) {
-	d.each(ctx, min(len(unready), most), func(i int) {
-		held, ok := v.held[keyOf(unready[i].Object)]
-		if !ok {
-			return
+	withDetails(unready, d.details(ctx, v.some(unready)))
+}
+
+// some returns the first few of the objects, as the target holds them.
+func (v *view) some(unready []lifecycle.ObjectStatus) map[key]object {
+	some := map[key]object{}
+	for _, u := range unready[:min(len(unready), most)] {
+		if held, ok := v.held[keyOf(u.Object)]; ok {
+			some[keyOf(u.Object)] = held
 		}
-		if detail := d.detail(ctx, held); detail != "" {
+	}
+	return some
+}
+
+// details asks for what the pods or events of each object say.
+func (d *Deliverer) details(ctx context.Context, objects map[key]object) map[key]string {
+	names := slices.Collect(maps.Keys(objects))
+	texts := make([]string, len(names))
+	d.each(ctx, len(names), func(i int) { texts[i] = d.detail(ctx, objects[names[i]]) })
+	details := map[key]string{}
+	for i, k := range names {
+		details[k] = texts[i]
+	}
+	return details
+}
+
+func withDetails(unready []lifecycle.ObjectStatus, details map[key]string) {
+	for i := range unready {
+		if detail := details[keyOf(unready[i].Object)]; detail != "" {
 			unready[i].Reason += "; " + detail
 		}
-	})
+	}
 }
 
 func (d *Deliverer) detail(ctx context.Context, o object) string {

@@ -10,12 +10,21 @@ import (
 	"github.com/pharos-dev/pharos/receipt"
 )
 
-// lastWords bounds the reading of pods after the wait itself has ended.
-const lastWords = 5 * time.Second
+const (
+	// lastWords bounds the reading of pods after the wait itself has ended.
+	lastWords = 5 * time.Second
+	// askPods is how often the pods of what is not healthy are read while it is
+	// waited for: they say why long before their workload does, and are not
+	// watched, since that is a right more.
+	askPods = 2 * time.Second
+)
 
 // Wait looks, and while something is not healthy it watches the resources that
 // have such objects. When all are healthy it looks once more, so that what it
 // returns is of one moment.
+//
+// What the progress hears of an object ends with what its pods say, as soon as
+// that is known.
 //
 // It ends early when an object has failed for good. What it returns then, or
 // when ctx ends, is what it saw last, with a *lifecycle.UnhealthyError that
@@ -66,19 +75,35 @@ func (d *Deliverer) watch(ctx context.Context, v *view, unready []lifecycle.Obje
 	}
 	defer wg.Wait()
 	defer cancel(nil)
+	pods := time.NewTicker(askPods)
+	defer pods.Stop()
+	answers := make(chan map[key]string, 1)
+	asking, details := false, map[key]string{}
+	said := unready
 	for len(unready) > 0 && !anyFailed(unready) {
 		select {
 		case n := <-out:
 			v.learn(n)
-			if now := v.unready(); !slices.Equal(now, unready) {
-				unready = now
-				v.report(now)
+			unready = v.unready()
+		case <-pods.C:
+			if !asking {
+				asking = true
+				some := v.some(unready)
+				wg.Go(func() { answers <- d.details(wctx, some) })
 			}
+		case details = <-answers:
+			asking = false
 		case <-wctx.Done():
 			if ctx.Err() != nil {
 				return unready, nil
 			}
 			return nil, context.Cause(wctx)
+		}
+		now := slices.Clone(unready)
+		withDetails(now, details)
+		if !slices.Equal(now, said) {
+			said = now
+			v.report(now)
 		}
 	}
 	return unready, nil
