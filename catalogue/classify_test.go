@@ -46,7 +46,7 @@ func TestClassify(t *testing.T) {
 		return []file{
 			{path: FileName, content: shop}, {path: "services/api/main.go"}, {path: "services/api/README.md"},
 			{path: "libs/style.css"}, {path: "gitops/a.yaml"}, {path: "docs/x"}, {path: "README.md"}, {path: "Makefile"},
-			submodule("mod"), {path: "settings.env"},
+			submodule("mod"), {path: "settings.env"}, {path: LockFileName, content: lockBegin + "images: {}\n"},
 		}
 	}
 	edit := func(path string) func([]file) []file {
@@ -64,25 +64,38 @@ func TestClassify(t *testing.T) {
 		reads  []string
 		want   string
 	}{
-		"nothing":          {func(f []file) []file { return f }, nil, ""},
-		"an input":         {edit("services/api/main.go"), nil, "services/api/main.go=build:api"},
-		"of two images":    {edit("libs/style.css"), nil, "libs/style.css=build:api+site"},
-		"input, neutral":   {edit("services/api/README.md"), nil, "services/api/README.md=build:api"},
-		"input, read":      {edit("libs/style.css"), []string{"libs/style.css"}, "libs/style.css=build:api+site"},
-		"delivery":         {edit("gitops/a.yaml"), nil, "gitops/a.yaml=deliver"},
-		"neutral":          {edit("README.md"), nil, "README.md=neutral"},
-		"neutral, read":    {edit("README.md"), []string{"README.md"}, "README.md=deliver"},
-		"unknown":          {edit("Makefile"), nil, "Makefile=unknown"},
-		"unknown, read":    {edit("settings.env"), []string{"settings.env"}, "settings.env=deliver"},
-		"the catalogue":    {func(f []file) []file { f[0].content += "#\n"; return f }, nil, "pharos.yaml=deliver"},
-		"a new file":       {func(f []file) []file { return append(f, file{path: "libs/new"}) }, nil, "libs/new=build:api"},
-		"a file less":      {func(f []file) []file { f[4].path = "docs/a"; return f }, nil, "docs/a=neutral gitops/a.yaml=deliver"},
-		"a rename":         {func(f []file) []file { f[5].path = "libs/x"; return f }, nil, "docs/x=neutral libs/x=build:api"},
-		"a mode":           {func(f []file) []file { f[1].mode = source.ModeExecutable; return f }, nil, "services/api/main.go=build:api"},
-		"a type":           {func(f []file) []file { f[6] = link("README.md", "docs"); return f }, nil, "README.md=neutral"},
-		"a directory":      {func(f []file) []file { f[7].path = "Makefile/x"; return f }, nil, "Makefile=unknown Makefile/x=unknown"},
-		"a submodule":      {func(f []file) []file { f[8].content = strings.Repeat("34", 20); return f }, nil, "mod=build:site"},
-		"no submodule now": {func(f []file) []file { f[8] = file{path: "mod"}; return f }, nil, "mod=build:site"},
+		"nothing":           {func(f []file) []file { return f }, nil, ""},
+		"an input":          {edit("services/api/main.go"), nil, "services/api/main.go=build:api"},
+		"of two images":     {edit("libs/style.css"), nil, "libs/style.css=build:api+site"},
+		"input, neutral":    {edit("services/api/README.md"), nil, "services/api/README.md=build:api"},
+		"input, read":       {edit("libs/style.css"), []string{"libs/style.css"}, "libs/style.css=build:api+site"},
+		"delivery":          {edit("gitops/a.yaml"), nil, "gitops/a.yaml=deliver"},
+		"neutral":           {edit("README.md"), nil, "README.md=neutral"},
+		"neutral, read":     {edit("README.md"), []string{"README.md"}, "README.md=deliver"},
+		"unknown":           {edit("Makefile"), nil, "Makefile=unknown"},
+		"unknown, read":     {edit("settings.env"), []string{"settings.env"}, "settings.env=deliver"},
+		"the catalogue":     {func(f []file) []file { f[0].content += "#\n"; return f }, nil, "pharos.yaml=deliver"},
+		"its mode":          {func(f []file) []file { f[0].mode = source.ModeExecutable; return f }, nil, "pharos.yaml=deliver"},
+		"the lock":          {edit(LockFileName), nil, "pharos.lock=deliver"},
+		"no lock any more":  {func(f []file) []file { return f[:10] }, nil, "pharos.lock=deliver"},
+		"a renamed lock":    {func(f []file) []file { f[10].path = "docs/pharos.lock"; return f }, nil, "docs/pharos.lock=neutral pharos.lock=deliver"},
+		"the lock's mode":   {func(f []file) []file { f[10].mode = source.ModeExecutable; return f }, nil, "pharos.lock=deliver"},
+		"the lock's type":   {func(f []file) []file { f[10] = link(LockFileName, FileName); return f }, nil, "pharos.lock=deliver"},
+		"another's lock":    {func(f []file) []file { return append(f, file{path: "a/pharos.lock"}) }, nil, "a/pharos.lock=unknown"},
+		"an input's type":   {func(f []file) []file { f[3] = link("libs/style.css", "../docs/x"); return f }, nil, "libs/style.css=build:api+site"},
+		"a neutral mode":    {func(f []file) []file { f[6].mode = source.ModeExecutable; return f }, nil, "README.md=neutral"},
+		"a delivered mode":  {func(f []file) []file { f[4].mode = source.ModeExecutable; return f }, nil, "gitops/a.yaml=deliver"},
+		"an unknown mode":   {func(f []file) []file { f[7].mode = source.ModeExecutable; return f }, nil, "Makefile=unknown"},
+		"renamed inputs":    {func(f []file) []file { f[1].path = "services/api/x.go"; return f }, nil, "services/api/main.go=build:api services/api/x.go=build:api"},
+		"out of the inputs": {func(f []file) []file { f[1].path = "docs/main.go"; return f }, nil, "docs/main.go=neutral services/api/main.go=build:api"},
+		"a new file":        {func(f []file) []file { return append(f, file{path: "libs/new"}) }, nil, "libs/new=build:api"},
+		"a file less":       {func(f []file) []file { f[4].path = "docs/a"; return f }, nil, "docs/a=neutral gitops/a.yaml=deliver"},
+		"a rename":          {func(f []file) []file { f[5].path = "libs/x"; return f }, nil, "docs/x=neutral libs/x=build:api"},
+		"a mode":            {func(f []file) []file { f[1].mode = source.ModeExecutable; return f }, nil, "services/api/main.go=build:api"},
+		"a type":            {func(f []file) []file { f[6] = link("README.md", "docs"); return f }, nil, "README.md=neutral"},
+		"a directory":       {func(f []file) []file { f[7].path = "Makefile/x"; return f }, nil, "Makefile=unknown Makefile/x=unknown"},
+		"a submodule":       {func(f []file) []file { f[8].content = strings.Repeat("34", 20); return f }, nil, "mod=build:site"},
+		"no submodule now":  {func(f []file) []file { f[8] = file{path: "mod"}; return f }, nil, "mod=build:site"},
 	} {
 		if got := classesOf(t, before(), c.change(before()), c.reads...); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -117,6 +130,19 @@ func TestClassifyAsksBothCatalogues(t *testing.T) {
 			if got != want {
 				t.Errorf("%s, then %s: %s, want %s", old, new, got, want)
 			}
+		}
+	}
+}
+
+// A lock that someone declares neutral counts all the same.
+func TestClassifyHoldsOnToTheLock(t *testing.T) {
+	t.Parallel()
+	yaml := header + "images:\n- name: a\n  build: {files: {}}\n  inputs: [f]\nneutral: ['**']\n"
+	for inputs, want := range map[string]string{"f": "pharos.lock=deliver", "f, pharos.lock": "pharos.lock=build:a"} {
+		yaml := strings.Replace(yaml, "[f]", "["+inputs+"]", 1)
+		got := classesOf(t, []file{{path: FileName, content: yaml}}, []file{{path: FileName, content: yaml}, locked(t, "a", digestOf("1"))})
+		if got != want {
+			t.Errorf("inputs [%s]: %s, want %s", inputs, got, want)
 		}
 	}
 }

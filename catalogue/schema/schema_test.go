@@ -18,9 +18,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
-func compile(t testing.TB) *jsonschema.Schema {
+func compile(t testing.TB, text []byte) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ var accepted = []string{
 
 func TestAccepts(t *testing.T) {
 	t.Parallel()
-	s := compile(t)
+	s := compile(t, schema.JSON())
 	example, err := os.ReadFile("../testdata/example.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestAccepts(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	s := compile(t)
+	s := compile(t, schema.JSON())
 	for _, in := range []string{
 		"kind: Catalogue\n",
 		"apiVersion: pharos.dev/v1\nkind: Catalogue\n",
@@ -171,7 +171,7 @@ func TestRefuses(t *testing.T) {
 // FuzzAccepts checks that the schema refuses nothing that is accepted when it
 // is read.
 func FuzzAccepts(f *testing.F) {
-	s := compile(f)
+	s := compile(f, schema.JSON())
 	for _, in := range accepted {
 		f.Add([]byte(in))
 	}
@@ -183,6 +183,72 @@ func FuzzAccepts(f *testing.F) {
 			t.Errorf("the schema refuses\n%q\n%v", data, err)
 		}
 	})
+}
+
+const lock = "apiVersion: pharos.dev/v1alpha1\nkind: Lock\nimages: {}\n"
+
+func lockOf(entry string) string { return strings.Replace(lock, "{}", "{"+entry+"}", 1) }
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	s := compile(t, schema.LockJSON())
+	digest := "'sha256:" + strings.Repeat("0", 64) + "'"
+	for in, want := range map[string]bool{
+		lock:                                  true,
+		lockOf("a: " + digest):                true,
+		lockOf("'[::1]:5000/a_b': " + digest): true,
+		lockOf("'-x.y/a:B': " + digest):       true,
+		"":                                    false,
+		"[]\n":                                false,
+		lock + "other: x\n":                   false,
+		strings.Replace(lock, "images: {}", "", 1):               false,
+		strings.Replace(lock, "images: {}", "images: []", 1):     false,
+		strings.Replace(lock, "Lock", "Catalogue", 1):            false,
+		strings.Replace(lock, "v1alpha1", "v1", 1):               false,
+		lockOf("a: latest"):                                      false,
+		lockOf("a: 1"):                                           false,
+		lockOf("scratch: " + digest):                             false,
+		lockOf("a@" + strings.Trim(digest, "'") + ": " + digest): false,
+		lockOf("'a b': " + digest):                               false,
+	} {
+		if _, err := catalogue.ParseLock("l", []byte(in)); (err == nil) != want {
+			t.Errorf("%s\nthe parser says %v", in, err)
+		}
+		if in == "" {
+			continue // there is no document to ask the schema of
+		}
+		if err := bySchema(s, []byte(in)); (err == nil) != want {
+			t.Errorf("%s\nthe schema says %v", in, err)
+		}
+	}
+}
+
+// FuzzLock checks that the schema refuses no lock that is accepted when it is
+// read.
+func FuzzLock(f *testing.F) {
+	s := compile(f, schema.LockJSON())
+	f.Add([]byte(lock))
+	f.Add([]byte(lockOf("'[::1]:5000/a_b': 'sha256:" + strings.Repeat("0", 64) + "'")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := catalogue.ParseLock("l", data); err != nil {
+			return
+		}
+		if err := bySchema(s, data); err != nil {
+			t.Errorf("the schema refuses\n%q\n%v", data, err)
+		}
+	})
+}
+
+func ExampleLockJSON() {
+	var s struct {
+		Title string `json:"title"`
+	}
+	if err := json.Unmarshal(schema.LockJSON(), &s); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Title)
+	// Output: pharos.lock
 }
 
 func ExampleJSON() {
