@@ -62,6 +62,6 @@ func (c *buildContext) takeBelow(ctx context.Context, n *node, rel string, f fil
 		}
 		took = took || t
 	}
-	n.taken = f == filter{}
+	n.taken = n.taken || f == filter{}
 	return took, nil
 }

@@ -13,8 +13,8 @@ type Options struct {
 	// default is the last stage.
 	Target string
 	// Args are the build arguments by name. As in BuildKit, one counts where an
-	// ARG instruction declares it; those of the package comment's table count
-	// without.
+	// ARG instruction declares it; BUILDKIT_SYNTAX and those that BuildKit sets
+	// by itself, such as TARGETARCH, count without.
 	Args map[string]string
 	// Platform is the platform that the image is for, such as "linux/arm64" or
 	// "linux/arm/v7". By default none is known: what depends on TARGETPLATFORM

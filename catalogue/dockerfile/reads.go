@@ -71,8 +71,10 @@ func (p *Plan) reads(ctx context.Context, tree source.Tree, l limits) (*Reads, e
 		}
 		out.Missing = append(out.Missing, Source{Line: t.line, Path: t.path, Reason: reason})
 	}
+	taken := r.files[around:]
+	slices.Sort(taken)
 	for i, t := range missing {
-		out.Missing[i].Optional = isSent(t, r.files[around:])
+		out.Missing[i].Optional = isSent(t, taken)
 	}
 	slices.Sort(r.files)
 	out.Files = slices.Compact(r.files)
@@ -121,8 +123,9 @@ func (c *buildContext) run(ctx context.Context, t take) (reason string, err erro
 
 // isSent says whether the directory in which a source's wildcards are looked for
 // is there: a client sends only what the instructions name, so it is not if
-// nothing in it is taken, and then the build fails.
+// nothing in it is taken, and then the build fails. taken is sorted.
 func isSent(t take, taken []string) bool {
 	base, _ := splitWildcards(t.root)
-	return base == "" || slices.ContainsFunc(taken, func(name string) bool { return strings.HasPrefix(name, base+"/") })
+	i, _ := slices.BinarySearch(taken, base+"/")
+	return base == "" || i < len(taken) && strings.HasPrefix(taken[i], base+"/")
 }
