@@ -10,6 +10,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // dockerfile compares for an image that a Dockerfile builds. What keeps the
@@ -28,7 +29,13 @@ func (k *check) dockerfile() error {
 	if err != nil {
 		return nil
 	}
-	d := &dockerfileCheck{check: k, file: file, read: map[string]bool{}, known: true, said: map[string]bool{}}
+	d := &dockerfileCheck{check: k, file: file, pruned: map[string]bool{}, read: map[string]bool{}, known: true, said: map[string]bool{}}
+	if d.inputs, _, err = catalogue.Prune(k.ctx, k.tree, k.image.Inputs); err != nil {
+		if k.ctx.Err() != nil {
+			return err
+		}
+		d.inputs = source.Tree{} // so too
+	}
 	for _, platform := range k.image.Platforms {
 		plan, err := parsed.Plan(dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
 		if err != nil {
@@ -45,10 +52,13 @@ func (k *check) dockerfile() error {
 // dockerfileCheck gathers what a Dockerfile reads for all platforms.
 type dockerfileCheck struct {
 	*check
-	file  string
-	read  map[string]bool
-	known bool // nothing else is read
-	said  map[string]bool
+	file string
+	// read is what it reads of the whole tree, and pruned what it would read of
+	// the inputs alone.
+	read, pruned map[string]bool
+	known        bool // nothing else is read
+	said         map[string]bool
+	inputs       source.Tree // without an ID if there is none
 }
 
 func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
@@ -64,6 +74,9 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 	for _, name := range reads.Files {
 		d.read[name] = true
 	}
+	if err := d.prunedReads(plan); err != nil {
+		return err
+	}
 	for _, s := range reads.Missing {
 		if !s.Optional {
 			d.source(s, "correct it, or add what it names: the context of a build is the root of the tree")
@@ -75,6 +88,22 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 	}
 	for _, s := range plan.Remote {
 		d.source(s, "so the image may change although the tree does not: add --checksum=sha256:…")
+	}
+	return nil
+}
+
+// prunedReads looks at the inputs alone, unless they cannot be cut out of the
+// tree, which is catalogue.Check's to say.
+func (d *dockerfileCheck) prunedReads(plan *dockerfile.Plan) error {
+	if d.inputs.ID == "" {
+		return nil
+	}
+	reads, err := plan.Reads(d.ctx, d.inputs)
+	if err != nil {
+		return err
+	}
+	for _, name := range reads.Files {
+		d.pruned[name] = true
 	}
 	return nil
 }
@@ -95,10 +124,8 @@ func (d *dockerfileCheck) compare() {
 	all := slices.Sorted(maps.Keys(d.read))
 	var left []string
 	for _, name := range all {
-		if !d.image.Inputs.Match(name) {
-			if _, onPurpose := excludedBy(d.image.Inputs, name); !onPurpose {
-				left = append(left, name)
-			}
+		if !d.image.Inputs.Match(name) && d.counts(name) {
+			left = append(left, name)
 		}
 	}
 	for _, c := range d.cover(left, d.read) {
@@ -107,4 +134,25 @@ func (d *dockerfileCheck) compare() {
 	if d.known {
 		d.unread(all, d.file)
 	}
+}
+
+// counts says whether it matters that a file is left out: one with ignore rules
+// only if they would keep something out, others unless it was on purpose.
+func (d *dockerfileCheck) counts(name string) bool {
+	if name == ".dockerignore" || name == d.file+".dockerignore" {
+		return d.inputs.ID == "" || !d.shrinksOnly()
+	}
+	_, onPurpose := excludedBy(d.image.Inputs, name)
+	return !onPurpose
+}
+
+// shrinksOnly says whether nothing is read of the inputs alone that is not read
+// of the whole tree.
+func (d *dockerfileCheck) shrinksOnly() bool {
+	for name := range d.pruned {
+		if !d.read[name] {
+			return false
+		}
+	}
+	return true
 }

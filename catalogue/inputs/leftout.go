@@ -27,17 +27,24 @@ func (k *check) leftOut(c cover, role string) {
 	k.add(catalogue.Finding{Path: name, Pattern: c.pattern, Message: fmt.Sprintf("%s %s, and is not among the inputs: %s", subject, role, add)})
 }
 
-// cover finds patterns for files that are left out, in their order: a folder
-// where all files of the tree below it are read, the files themselves elsewhere.
+// cover finds patterns for files that are left out, in their order: for a folder
+// where all files of the tree below it are read, and not more of them are inputs
+// than are left out; for the files themselves elsewhere.
 func (k *check) cover(left []string, read map[string]bool) []cover {
 	if len(left) == 0 {
 		return nil
 	}
 	mixed := map[string]bool{".": true} // folders of which not all is read
+	surplus := map[string]int{}         // how many more are left out than are inputs
 	for _, name := range k.paths {
-		if !read[name] {
-			for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			switch {
+			case !read[name]:
 				mixed[dir] = true
+			case k.image.Inputs.Match(name):
+				surplus[dir]--
+			default:
+				surplus[dir]++
 			}
 		}
 	}
@@ -45,7 +52,9 @@ func (k *check) cover(left []string, read map[string]bool) []cover {
 	for _, name := range left {
 		at := ""
 		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
-			at = dir
+			if surplus[dir] >= 0 {
+				at = dir
+			}
 		}
 		if n := len(covers); n > 0 && at != "" && covers[n-1].dir == at {
 			covers[n-1].files = append(covers[n-1].files, name)

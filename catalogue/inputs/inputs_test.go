@@ -1,0 +1,271 @@
+package inputs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/inputs"
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+const head = "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages:\n"
+
+// repository has a Go program and a Dockerfile with something of everything.
+const repository = `
+-- go.mod --
+module shop.example
+
+go 1.26.0
+-- go.sum --
+-- README.md --
+-- api/main.go --
+package main
+
+import (
+	_ "shop.example/libs/log"
+	_ "shop.example/web"
+)
+
+func main() {}
+-- api/main_test.go --
+package main
+-- api/extra_linux.go --
+package main
+-- api/default.pgo --
+-- api/arm_arm64.go --
+package main
+-- libs/log/log.go --
+package log
+-- libs/log/more.go --
+package log
+-- libs/other/other.go --
+package other
+-- web/web.go --
+package web
+
+import "embed"
+
+//go:embed static *.txt
+var files embed.FS
+-- web/one.txt --
+-- web/static/a.html --
+-- web/static/b.html --
+-- web/static/css/c.css --
+-- conf/app.yaml --
+-- site/Dockerfile --
+FROM scratch AS tools
+COPY tools /tools
+FROM scratch
+COPY site/src site/package.json site/yarn.lock* /app/
+COPY site/gone /app/
+-- site/package.json --
+-- site/src/a.ts --
+-- site/src/lib/b.ts --
+-- site/src/lib/c.ts --
+-- site/README.md --
+-- tools/x --
+-- all/Dockerfile --
+FROM scratch
+COPY . /
+-- .dockerignore --
+docs
+-- docs/x --
+`
+
+func makeTree(t testing.TB, yaml string, more ...string) source.Tree {
+	t.Helper()
+	files := map[string]source.File{catalogue.FileName: {Content: yaml}}
+	for _, f := range txtar.Parse([]byte(strings.Join(append([]string{repository}, more...), ""))).Files {
+		files[f.Name] = source.File{Content: string(f.Data)}
+	}
+	tree, err := source.FromFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const goAll = "api, libs/log, web, go.mod, go.sum"
+	image := func(build, patterns string) string {
+		return head + "- name: x\n  build: " + build + "\n  inputs: [" + patterns + "]\n"
+	}
+	api := func(patterns string) string { return image("{go: {package: ./api}}", patterns) }
+	for name, c := range map[string]struct {
+		yaml string
+		more string
+		want []string
+	}{
+		"all of a Go program": {yaml: api(goAll)},
+		"tests left out":      {yaml: api(goAll + `, "!**/*_test.go"`)},
+		"a package left out": {
+			yaml: api("api, web, go.mod, go.sum"),
+			want: []string{`libs/log (2 files) is package shop.example/libs/log, which the program needs, and is not among the inputs: add "libs/log" to them`},
+		},
+		"its own package left out": {
+			yaml: api("libs/log, web, go.mod, go.sum, api/main_test.go"),
+			want: []string{
+				`api (2 files) is package shop.example/api, which the program needs, and is not among the inputs: add "api" to them`,
+				`api/default.pgo is the profile that the program is optimised by, and it would be built without, and is not among the inputs: add "api/default.pgo" to them`,
+				`inputs: of "api/main_test.go" (1 file) nothing is read by its package ./api, so its changes build the image again for nothing: remove it`,
+			},
+		},
+		"files of a package left out": {
+			yaml: api(goAll + `, "!**/more.go", "!**/*_linux.go"`),
+			want: []string{
+				`api/extra_linux.go belongs to package shop.example/api, which would be built without it, and is not among the inputs: "!**/*_linux.go" excludes it: add "api/extra_linux.go" behind that`,
+				`libs/log/more.go belongs to package shop.example/libs/log, which would be built without it, and is not among the inputs: "!**/more.go" excludes it: add "libs/log/more.go" behind that`,
+			},
+		},
+		"a file for another platform": {
+			yaml: strings.Replace(api(goAll+`, "!api/arm*"`), "inputs:", "platforms: [linux/amd64, linux/arm64]\n  inputs:", 1),
+			want: []string{`api/arm_arm64.go belongs to package shop.example/api, which would be built without it, and is not among the inputs: "!api/arm*" excludes it: add "api/arm_arm64.go" behind that`},
+		},
+		"embedded files left out": {
+			yaml: api("api, libs/log, web/web.go, web/static/a.html, go.mod, go.sum"),
+			want: []string{
+				`web (3 files) is embedded by package shop.example/web, which would be built without it, and is not among the inputs: add "web" to them`,
+			},
+		},
+		"module files left out": {
+			yaml: api("api, libs/log, web, go.mod"),
+			want: []string{`go.sum says what belongs to the module, and is not among the inputs: add "go.sum" to them`},
+		},
+		"an asset left out": {
+			yaml: image("{go: {package: ./api, assets: [conf]}}", goAll),
+			want: []string{`conf (1 file) is an asset of the image, and is not among the inputs: add "conf" to them`},
+		},
+		"what is never read": {
+			yaml: api(goAll + ", libs/other, README.md, conf/*.yaml"),
+			want: []string{
+				`inputs: of "libs/other" (1 file) nothing is read by its package ./api, so its changes build the image again for nothing: remove it`,
+				`inputs: of "README.md" (1 file) nothing is read by its package ./api, so its changes build the image again for nothing: remove it`,
+				`inputs: of "conf/*.yaml" (1 file) nothing is read by its package ./api, so its changes build the image again for nothing: remove it`,
+			},
+		},
+		"a package that does not load": {
+			yaml: api(goAll + ", README.md"), more: "-- libs/log/broken.go --\npackage\n",
+			want: []string{"its package does not load: libs/log/broken.go:1:9: expected 'IDENT', found 'EOF'"},
+		},
+		"a Dockerfile": {
+			yaml: image("{dockerfile: {path: site/Dockerfile}}", "site, tools"),
+			want: []string{
+				"site/Dockerfile:5: site/gone leads to nothing in the build context: correct it, or add what it names: the context of a build is the root of the tree",
+				`inputs: of "tools" (1 file) nothing is read by site/Dockerfile, so its changes build the image again for nothing: remove it`,
+			},
+		},
+		"sources left out": {
+			yaml: image("{dockerfile: {path: site/Dockerfile, target: tools}}", "site/Dockerfile"),
+			want: []string{
+				`tools (1 file) is read by site/Dockerfile, which would be built without it, and is not among the inputs: add "tools" to them`,
+			},
+		},
+		"sources excluded on purpose": {
+			yaml: image("{dockerfile: {path: all/Dockerfile}}", `"**", "!site/**"`),
+		},
+		"ignore rules left out": {
+			yaml: image("{dockerfile: {path: all/Dockerfile}}", `all, docs, "!site", "!**/*.??*", "!go.*", "!.*", "!tools", "!pharos.yaml", "!README.md"`),
+			want: []string{
+				`.dockerignore is read by all/Dockerfile, which would be built without it, and is not among the inputs: "!.*" excludes it: add ".dockerignore" behind that`,
+				`inputs: of "docs" (1 file) nothing is read by all/Dockerfile, so its changes build the image again for nothing: remove it`,
+			},
+		},
+		"an ignore file that is none": {
+			yaml: image("{dockerfile: {path: all/Dockerfile}}", `"**"`), more: "-- all/Dockerfile.dockerignore --\n[\n",
+			want: []string{"all/Dockerfile.dockerignore:1: is no valid pattern: syntax error in pattern"},
+		},
+		"a fetched source": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", `f, .dockerignore`), more: "-- f/Dockerfile --\nFROM scratch\nADD https://example.com/x /x\n",
+			want: []string{"f/Dockerfile:2: https://example.com/x is fetched, and no checksum says what it must be: so the image may change although the tree does not: add --checksum=sha256:…"},
+		},
+		"a Dockerfile that is none, or not there": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f") + "- name: y\n  build: {dockerfile: {path: g/Dockerfile}}\n  inputs: [f]\n",
+			more: "-- f/Dockerfile --\nnonsense\n",
+		},
+		"files": {
+			yaml: image("{files: {from: site/src}}", "site/src/a.ts, site/README.md"),
+			want: []string{`inputs: of "site/README.md" (1 file) nothing is read by site/src, so its changes build the image again for nothing: remove it`},
+		},
+	} {
+		found, err := inputs.Check(t.Context(), makeTree(t, c.yaml, c.more), inputs.Config{Env: os.Environ(), TempDir: t.TempDir()})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var got []string
+		for _, f := range found {
+			got = append(got, strings.TrimPrefix(f.String(), "image x: "))
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+// What is to be added is what makes the finding go away.
+func TestPatternsOfFindings(t *testing.T) {
+	t.Parallel()
+	patterns := []string{"api/main.go", "!**/log.go"}
+	for range 10 {
+		yaml := head + "- name: x\n  build: {go: {package: ./api}}\n  inputs: [\"" + strings.Join(patterns, `", "`) + "\"]\n"
+		found, err := inputs.Check(t.Context(), makeTree(t, yaml), inputs.Config{Env: os.Environ(), TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
+			return
+		}
+		for _, f := range found {
+			patterns = append(patterns, f.Pattern)
+		}
+	}
+	t.Errorf("there are still findings with %q", patterns)
+}
+
+func TestCheckNeedsGoForGoImagesOnly(t *testing.T) {
+	t.Parallel()
+	yaml := head + "- name: x\n  build: {go: {package: ./api}}\n  inputs: [api]\n- name: y\n  build: {files: {from: site}}\n  inputs: [site, tools]\n"
+	config := inputs.Config{Env: []string{"PATH=" + t.TempDir()}, TempDir: t.TempDir()}
+	found, err := inputs.Check(t.Context(), makeTree(t, yaml), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 2 || found[0].Image != "x" || !strings.Contains(found[0].Message, "there is no go command on PATH") || found[1].Pattern != "tools" {
+		t.Errorf("got %v", found)
+	}
+}
+
+func TestCheckErrors(t *testing.T) {
+	t.Parallel()
+	config := inputs.Config{Env: os.Environ(), TempDir: t.TempDir()}
+	tree, err := source.FromFiles(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inputs.Check(t.Context(), tree, config); !errors.Is(err, catalogue.ErrNoCatalogue) {
+		t.Errorf("without a catalogue: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	yaml := head + "- name: x\n  build: {go: {package: ./api}}\n  inputs: [api]\n"
+	if _, err := inputs.Check(ctx, makeTree(t, yaml), config); !errors.Is(err, context.Canceled) {
+		t.Errorf("when it is over: %v", err)
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a/b.txt", "a*b", "[x]", "!x", `a\b`, "?"} {
+		p, err := catalogue.ParsePatterns([]string{inputs.Literal(name)})
+		if err != nil || !p.Match(name) || p.Match("axb") || p.Match("x") {
+			t.Errorf("%q becomes %q, %v", name, inputs.Literal(name), err)
+		}
+	}
+}
