@@ -47,6 +47,14 @@ func (s *shared) completeTargets(cmd *cobra.Command, _ []string, _ string) ([]st
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeRevision offers revisions for the first argument.
+func (s *shared) completeRevision(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.completeRevisions(cmd, args, begun)
+}
+
 // completeReceipts offers the words, and the receipts with their commits.
 func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

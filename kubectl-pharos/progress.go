@@ -24,6 +24,12 @@ func (p *progress) event(e lifecycle.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {
+	case lifecycle.EventLeaseAwaited:
+		linef(p.w, "waiting for the lease: %s", leaseLine(*e.Lease))
+	case lifecycle.EventRendered:
+		for _, f := range e.Findings {
+			linef(p.w, "warning: %s: %s", f.Subject, f.Message)
+		}
 	case lifecycle.EventPlanned:
 		linef(p.w, "%s: %s", e.Target, e.Plan.Decision)
 		for _, r := range e.Plan.Reasons {

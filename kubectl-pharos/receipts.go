@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -92,19 +94,42 @@ type summaryFields struct {
 	Parent  receipt.ID `json:"parent,omitempty"`
 	Commit  string     `json:"commit"`
 	Created time.Time  `json:"created"`
-	Is      []string   `json:"is,omitempty"` // applied, live
-	Outcome string     `json:"outcome,omitempty"`
+	Is      []string   `json:"is,omitempty"`      // applied, live
+	Outcome string     `json:"outcome,omitempty"` // the latest
+	Result  string     `json:"result,omitempty"`  // what it came to: live or failed
+	Actor   string     `json:"actor,omitempty"`   // whose outcome Result is, else the latest
+	Subject string     `json:"subject,omitempty"` // of the commit, if the repository has it
+	Error   string     `json:"error,omitempty"`   // what of it cannot be read
+}
+
+// came says what a receipt came to, and what happened after that.
+func (f summaryFields) came() string {
+	switch {
+	case f.Error != "":
+		return "unreadable"
+	case f.Result != "" && f.Result != f.Outcome:
+		return f.Result + ", " + f.Outcome
+	}
+	return f.Outcome
 }
 
 func (o *receiptsOptions) list(ctx context.Context) error {
-	store, err := o.store(ctx)
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	repo, t, so, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := standard.NewReceipts(t, so)
 	if err != nil {
 		return err
 	}
 	pointers, err := store.Pointers(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, receipt.ErrCorrupt) {
 		return lifecycle.TargetError(err)
 	}
+	damaged := err
 	summaries, err := store.List(ctx)
 	if err != nil {
 		return lifecycle.TargetError(err)
@@ -112,16 +137,19 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	var rows [][]any
 	var items []object
 	for _, s := range summaries {
-		f := summaryFields{Receipt: s.ID, Parent: s.Parent, Commit: s.Commit, Created: s.Created, Is: pointed(s.ID, pointers)}
-		if s.Last != nil {
-			f.Outcome = string(s.Last.Type)
+		f := summaryOf(ctx, repo, s, pointers)
+		if s.Err != nil {
+			linef(o.ErrOut, "warning: receipt %s cannot be read: %v", s.ID.Short(), s.Err)
 		}
 		item, err := newObject("Receipt", s.ID.Hex(), f)
 		if err != nil {
 			return err
 		}
 		items = append(items, item)
-		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.Outcome, strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), string(s.ID)})
+		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.Subject, string(s.ID)})
+	}
+	if damaged != nil {
+		linef(o.ErrOut, "warning: what is applied and live cannot be read: %v", damaged)
 	}
 	if len(rows) == 0 && o.output.human() {
 		linef(o.ErrOut, "nothing was delivered yet: kubectl pharos reconcile")
@@ -130,7 +158,26 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	if !o.output.human() {
 		return o.output.printList(o.Out, "ReceiptList", items)
 	}
-	return o.output.table(o.Out, []column{{name: "Receipt"}, {name: "Commit"}, {name: "Outcome"}, {name: "Is"}, {name: "Age"}, {name: "ID", wide: true}}, rows)
+	columns := []column{{name: "Receipt"}, {name: "Commit"}, {name: "Outcome"}, {name: "Is"}, {name: "Age"}, {name: "Actor"}, {name: "Subject"}, {name: "ID", wide: true}}
+	return o.output.table(o.Out, columns, rows)
+}
+
+func summaryOf(ctx context.Context, repo *source.Repository, s receipt.Summary, pointers receipt.Pointers) summaryFields {
+	f := summaryFields{Receipt: s.ID, Parent: s.Parent, Commit: s.Commit, Created: s.Created, Is: pointed(s.ID, pointers)}
+	if s.Last != nil {
+		f.Outcome, f.Actor = string(s.Last.Type), s.Last.Actor
+	}
+	if s.Result != nil {
+		f.Result, f.Actor = string(s.Result.Type), s.Result.Actor
+	}
+	if s.Err != nil {
+		f.Error = s.Err.Error()
+	}
+	// A commit that was delivered from elsewhere need not be in this clone.
+	if c, err := repo.Commit(ctx, s.Commit); err == nil && s.Commit != "" {
+		f.Subject = c.Subject
+	}
+	return f
 }
 
 func pointed(id receipt.ID, p receipt.Pointers) []string {

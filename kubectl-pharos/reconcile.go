@@ -19,8 +19,9 @@ type reconcileOptions struct {
 	rev     string
 	wait    time.Duration
 	timeout time.Duration
-	dryRun  bool
+	dryRun  string
 	force   bool
+	adopt   bool
 	verbose bool
 }
 
@@ -39,16 +40,24 @@ nothing.
 
 It may be interrupted at any moment: run it again. Only the commit counts, never
 the working tree. Objects that an earlier receipt delivered and this commit no
-longer names are listed, never deleted.`,
+longer names are listed, never deleted.
+
+The first delivery binds the target to this repository. A target that belongs to
+another one, or whose records cannot be read, is refused unless --adopt says that
+it is to be delivered to all the same.`,
 		Example: `  # Bring the only target to the last commit
   kubectl pharos reconcile
 
   # What would happen?
   kubectl pharos reconcile --dry-run
 
+  # What would happen, without having the server try the objects?
+  kubectl pharos reconcile --dry-run=client
+
   # Another target, another commit, and wait for a delivery that is under way
   kubectl pharos reconcile v1.2.0 --target staging --wait 2m`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.rev = args[0]
@@ -59,20 +68,45 @@ longer names are listed, never deleted.`,
 	o.output = newOutput(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&o.wait, "wait", 0, "How long to wait for the lease while somebody else holds it")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to become healthy")
-	f.BoolVar(&o.dryRun, "dry-run", false, "Say what would be done and why, and change nothing")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to become healthy, such as 90s. More than 0")
+	f.StringVar(&o.dryRun, "dry-run", "none", `Must be "none", "server", or "client". Say what would be done and why, and change nothing; with server, which --dry-run alone is, the server tries every object`)
+	f.Lookup("dry-run").NoOptDefVal = string(lifecycle.DryRunServer)
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVar(&o.force, "force-conflicts", false, "Take over fields that another field manager owns")
+	f.BoolVar(&o.adopt, "adopt", false, "Deliver to a target that belongs to another repository, or whose records cannot be read")
 	f.BoolVar(&o.verbose, "build-output", false, "Show what the build tools print")
 	return cmd
 }
 
 func (o *reconcileOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	var fields reconcileFields
 	res, err := o.reconcile(ctx, &fields)
 	return errors.Join(err, o.print(fields, res, err))
+}
+
+// check refuses flags that could be meant in more than one way, before any work
+// is done for them.
+func (o *reconcileOptions) check() error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	switch o.dryRun {
+	case "none":
+		o.dryRun = string(lifecycle.DryRunNone)
+	case string(lifecycle.DryRunServer), string(lifecycle.DryRunClient):
+	default:
+		return fmt.Errorf(`--dry-run is %q, and must be "none", "server", or "client"`, o.dryRun)
+	}
+	if o.timeout <= 0 {
+		return fmt.Errorf("--timeout is %s, and must be more than 0: it is how long the target may take to become healthy", o.timeout)
+	}
+	if o.wait < 0 {
+		return fmt.Errorf("--wait is %s, and must not be less than 0", o.wait)
+	}
+	return nil
 }
 
 // reconcile fills in what is known before the delivery begins.
@@ -101,7 +135,8 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 	}
 	p := &progress{w: o.ErrOut, verbose: o.verbose}
 	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
-		Commit: commit, Wait: o.wait, Timeout: o.timeout, DryRun: o.dryRun, Force: o.force, Events: p.event, Output: p.output,
+		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force,
+		Events: p.event, Output: p.output,
 	})
 }
 
@@ -125,7 +160,7 @@ func (o *reconcileOptions) print(f reconcileFields, res lifecycle.ReconcileResul
 		o.printHuman(f, res, err)
 		return nil
 	}
-	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun, res.Receipt, res.Changes, res.Orphans, res.Findings
+	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Findings
 	f.Seconds = res.Took.Seconds()
 	if res.Plan.Decision != "" {
 		f.Plan = &res.Plan
@@ -141,9 +176,6 @@ func (o *reconcileOptions) print(f reconcileFields, res lifecycle.ReconcileResul
 }
 
 func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.ReconcileResult, err error) {
-	for _, finding := range res.Findings {
-		linef(o.ErrOut, "warning: %s: %s", finding.Subject, finding.Message)
-	}
 	for _, orphan := range res.Orphans {
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
 	}
@@ -152,7 +184,7 @@ func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.Reconcile
 	case err != nil || res.Plan.Decision == "":
 	case res.Plan.Decision == lifecycle.DecideUnchanged:
 		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
-	case o.dryRun:
+	case o.dryRun != "":
 		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
 	default:
 		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))

@@ -61,6 +61,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
 	cmd.AddCommand(newInit(s), newImages(s), newWhy(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s), newCompletion(s))
+	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)
 	return cmd

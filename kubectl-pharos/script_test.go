@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
@@ -86,6 +87,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"show":       show,
 	"why":        why,
 	"release":    release,
+	"damage":     damage,
 	"restricted": restricted(devtest.Rights{}),
 	"reader": restricted(devtest.Rights{
 		Namespaced: []rbacv1.PolicyRule{
@@ -163,6 +165,15 @@ func show(ts *testscript.TestScript, _ bool, args []string) {
 // release FILE releases the lease of the holder whose ID the file holds.
 func release(ts *testscript.TestScript, _ bool, args []string) {
 	pharos(ts, false, []string{"0", "lease", "release", "--holder", ts.ReadFile(args[0])})
+}
+
+// damage deletes the receipt whose name, as of -o name, is on stdout.
+func damage(ts *testscript.TestScript, _ bool, _ []string) {
+	t := ts.Value(testingTB{}).(testing.TB)
+	ns := ts.Getenv("NS")
+	_, hex, _ := strings.Cut(strings.TrimSpace(ts.ReadFile("stdout")), "/")
+	maps := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().ConfigMaps(ns)
+	ts.Check(maps.Delete(t.Context(), "pharos-"+ns+"."+hex, metav1.DeleteOptions{}))
 }
 
 // restricted has the plugin run as somebody with few rights.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ func newStatus(s *shared) *cobra.Command {
 		Long: `Show what is on the target, and whether it is as it should be.
 
 The exit code is 1 unless the target is healthy, undrifted, and at the receipt
-that was applied last.`,
+that was applied last, whichever commit that is: what HEAD has beyond it is said,
+and is no fault of the target.`,
 		Example: `  kubectl pharos status
 
   # Only the commit that is live
@@ -41,7 +43,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	_, t, so, err := o.open(ctx)
+	repo, t, so, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +55,11 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.print(st); err != nil {
+	head, err := headOf(ctx, repo, st)
+	if err != nil {
+		return err
+	}
+	if err := o.print(st, head); err != nil {
 		return err
 	}
 	if !st.IsLive() {
@@ -65,9 +71,11 @@ func (o *statusOptions) run(ctx context.Context) error {
 type statusFields struct {
 	ClusterUID string                   `json:"clusterUID"`
 	IsLive     bool                     `json:"isLive"`
+	Head       headFields               `json:"head"`
 	Applied    *receiptFields           `json:"applied,omitempty"`
 	Live       *receiptFields           `json:"live,omitempty"`
 	Last       *receipt.Outcome         `json:"lastOutcome,omitempty"`
+	Unreadable []unreadableFields       `json:"unreadable,omitempty"`
 	Lease      leaseFields              `json:"lease"`
 	Objects    int                      `json:"objects"`
 	Unready    []lifecycle.ObjectStatus `json:"unready,omitempty"`
@@ -80,6 +88,11 @@ type receiptFields struct {
 	Commit  string     `json:"commit"`
 }
 
+type unreadableFields struct {
+	What  string `json:"what"`
+	Error string `json:"error"`
+}
+
 func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	if r == nil {
 		return nil
@@ -87,13 +100,13 @@ func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	return &receiptFields{Receipt: r.ID, Commit: r.Record.Commit}
 }
 
-func (o *statusOptions) print(st lifecycle.Status) error {
+func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
 	if o.output.human() {
-		o.printHuman(st)
+		o.printHuman(st, head)
 		return nil
 	}
 	fields := statusFields{
-		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
+		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
 		Lease: leaseOf(st.Lease), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
 	}
 	if st.Applied != nil {
@@ -104,6 +117,9 @@ func (o *statusOptions) print(st lifecycle.Status) error {
 		last.Objects = nil // a hash for each object helps nobody here
 		fields.Last = &last
 	}
+	for _, u := range st.Unreadable {
+		fields.Unreadable = append(fields.Unreadable, unreadableFields{u.What, u.Err.Error()})
+	}
 	obj, err := newObject("Status", st.Target, fields)
 	if err != nil {
 		return err
@@ -111,10 +127,15 @@ func (o *statusOptions) print(st lifecycle.Status) error {
 	return o.output.print(o.Out, obj)
 }
 
-func (o *statusOptions) printHuman(st lifecycle.Status) {
+func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	w := o.Out
 	linef(w, "Target:   %s (cluster %s)", st.Target, st.ClusterUID)
+	for _, u := range st.Unreadable {
+		linef(w, "Damaged:  %s cannot be read: %s", u.What, indent(u.Err.Error()))
+	}
 	switch {
+	case st.Applied == nil && len(st.Unreadable) > 0:
+		linef(w, "Applied:  not known: see kubectl pharos reconcile --help about --adopt")
 	case st.Applied == nil:
 		linef(w, "Applied:  nothing yet: kubectl pharos reconcile")
 	case st.Live != nil && st.Live.ID == st.Applied.ID:
@@ -127,10 +148,13 @@ func (o *statusOptions) printHuman(st lifecycle.Status) {
 			linef(w, "Live:     %s (receipt %s): this is what it was last healthy at", shortID(st.Live.Record.Commit), st.Live.ID.Short())
 		}
 	}
+	if st.Applied != nil && !head.Delivered {
+		linef(w, "HEAD:     %s", head)
+	}
 	if st.Last != nil {
 		linef(w, "Last:     %s %s ago by %s", st.Last.Type, time.Since(st.Last.Time).Round(time.Second), st.Last.Actor)
 		if st.Last.Reason != "" {
-			linef(w, "          %s", st.Last.Reason)
+			linef(w, "          %s", indent(st.Last.Reason))
 		}
 	}
 	linef(w, "Lease:    %s", leaseLine(st.Lease))
@@ -139,14 +163,19 @@ func (o *statusOptions) printHuman(st lifecycle.Status) {
 			len(st.Observation.Unready), len(st.Observation.Drifted), len(st.Observation.Orphans))
 	}
 	for _, u := range st.Observation.Unready {
-		linef(w, "  %s: %s", lifecycle.ObjectName(u.Object), u.Reason)
+		linef(w, "  %s: %s", lifecycle.ObjectName(u.Object), indent(u.Reason))
 	}
 	for _, d := range st.Observation.Drifted {
-		linef(w, "  %s drifted: %s", lifecycle.ObjectName(d.Object), d.Reason)
+		linef(w, "  %s drifted: %s", lifecycle.ObjectName(d.Object), indent(d.Reason))
 	}
 	for _, orphan := range st.Observation.Orphans {
 		linef(w, "  %s is an orphan: an earlier receipt delivered it", lifecycle.ObjectName(orphan))
 	}
+}
+
+// indent has the further lines of a text stand below the first one.
+func indent(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n          ")
 }
 
 // leaseLine says who holds a lease, in one line.
@@ -154,7 +183,14 @@ func leaseLine(s lease.State) string {
 	if !s.Held {
 		return "free"
 	}
-	line := string(s.Mode) + ", held by " + s.User
+	who := s.User
+	if who == "" {
+		who = s.Holder
+	}
+	line := string(s.Mode) + ", held by " + who
+	if s.Mode == "" {
+		line = "held by " + who
+	}
 	if !s.Expires.IsZero() {
 		line += " until " + s.Expires.UTC().Format(time.RFC3339)
 	}

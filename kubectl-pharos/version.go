@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -22,6 +23,17 @@ func version() versionFields {
 	return v
 }
 
+func (v versionFields) String() string {
+	return fmt.Sprintf("kubectl-pharos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+}
+
+// addVersion gives the root command the flag --version. Its short form is
+// kubectl's: -v is how much is logged.
+func addVersion(cmd *cobra.Command) {
+	cmd.Version = version().String()
+	cmd.SetVersionTemplate("{{.Version}}\n")
+}
+
 func newVersion(s *shared) *cobra.Command {
 	var out *output
 	cmd := &cobra.Command{
@@ -35,7 +47,7 @@ func newVersion(s *shared) *cobra.Command {
 			}
 			v := version()
 			if out.human() {
-				linef(s.Out, "kubectl-pharos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+				linef(s.Out, "%s", v)
 				return nil
 			}
 			obj, err := newObject("Version", "kubectl-pharos", v)

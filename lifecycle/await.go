@@ -17,7 +17,7 @@ const lookAgain = time.Second
 func (o *operation) whenFree(ctx context.Context, r ReconcileRequest) (*situation, error) {
 	for {
 		s, err := o.assess(ctx)
-		if err != nil || !s.lease.Held || r.DryRun {
+		if err != nil || !s.lease.Held || r.DryRun != DryRunNone {
 			return s, err
 		}
 		if err := o.await(ctx, s.lease, nil); err != nil {

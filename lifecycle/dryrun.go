@@ -2,6 +2,20 @@ package lifecycle
 
 import "context"
 
+// DryRun says how far a reconcile goes that changes nothing.
+type DryRun string
+
+// The kinds of dry run.
+const (
+	// DryRunNone is none: everything is done.
+	DryRunNone DryRun = ""
+	// DryRunClient reads the target, decides and renders.
+	DryRunClient DryRun = "client"
+	// DryRunServer has the server try every object too, so that mistakes in
+	// manifests, conflicts and missing rights show.
+	DryRunServer DryRun = "server"
+)
+
 // dryRun renders the commit and asks the server what each object would become,
 // unless nothing would be done. Images that have to be built stand in it with a
 // digest of zeros.
@@ -13,6 +27,9 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 	res.Findings = rendering.Findings
 	if err != nil {
 		return err
+	}
+	if r.DryRun == DryRunClient {
+		return nil
 	}
 	resolved, err := o.resolve(ctx, rendering.Objects)
 	if err != nil {

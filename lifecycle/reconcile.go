@@ -29,9 +29,11 @@ type ReconcileRequest struct {
 	// Timeout is how long the target may take to become healthy. The default
 	// is 5 minutes.
 	Timeout time.Duration
-	// DryRun decides, renders, and has the server try every object, and changes
-	// nothing: neither registry nor target.
-	DryRun bool
+	// DryRun changes nothing, neither registry nor target, and says what would
+	// be done. Where that would be refused, because somebody else holds the
+	// lease for example, the error says so beside the plan. The default is
+	// DryRunNone.
+	DryRun DryRun
 	// Force takes over fields that somebody else owns.
 	Force bool
 	// Events receives what happens; may be nil.
@@ -102,14 +104,14 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 		return err
 	}
 	refusal := o.mayDeliver(ctx, r, s)
-	if refusal != nil && !r.DryRun {
+	if refusal != nil && r.DryRun == DryRunNone {
 		return refusal
 	}
 	images, err := o.plan(ctx, w, s, res)
 	if err != nil {
 		return err
 	}
-	if r.DryRun {
+	if r.DryRun != DryRunNone {
 		if s.lease.Held {
 			refusal = errors.Join(refusal, o.blocked(s.lease, nil))
 		}

@@ -175,7 +175,7 @@ func TestReconcileRefusesWhileTheLeaseIsHeld(t *testing.T) {
 	if !errors.As(err, &blocked) || blocked.Holder != "ada@laptop" || blocked.Mode != "borrow" || blocked.Until.IsZero() || !strings.Contains(err.Error(), "debugging") {
 		t.Fatalf("under another's lease: %#v", err)
 	}
-	dry, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: true, Wait: time.Hour})
+	dry, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: lifecycle.DryRunServer, Wait: time.Hour})
 	if !errors.As(err, &blocked) || dry.Plan.Decision != lifecycle.DecideDeliver || len(dry.Changes) != 3 {
 		t.Errorf("a dry run: %+v, %v; want the plan, the changes and who holds the lease", dry, err)
 	}
@@ -241,12 +241,16 @@ func TestDryRunWritesNothing(t *testing.T) {
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
 	cfg, requests := devtest.Count(c.Config())
-	res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: true})
+	res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: lifecycle.DryRunServer})
 	if err != nil || res.Plan.Decision != lifecycle.DecideBuild || res.Receipt != "" {
 		t.Fatalf("dry run: %+v, %v", res, err)
 	}
 	if len(res.Changes) != 3 {
 		t.Errorf("it says %d changes, want the three objects", len(res.Changes))
+	}
+	client, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: lifecycle.DryRunClient})
+	if err != nil || client.Plan.Decision != res.Plan.Decision || len(client.Changes) != 0 {
+		t.Errorf("dry run by the client alone: %+v, %v", client, err)
 	}
 	for _, r := range requests.Requests() {
 		if r.Method != http.MethodGet && !strings.Contains(r.Query, "dryRun=All") {

@@ -196,11 +196,11 @@ func TestReservedObjects(t *testing.T) {
 			s := newShop(t, c)
 			s.write(map[string]string{"gitops/settings.yaml": strings.ReplaceAll(manifest, "$NAME", s.namespace)})
 			s.commit("Name what is not ours")
-			for _, dry := range []bool{true, false} {
+			for _, dry := range []lifecycle.DryRun{lifecycle.DryRunClient, lifecycle.DryRunServer, lifecycle.DryRunNone} {
 				cfg, requests := devtest.Count(c.Config())
 				_, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: dry})
 				if !errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), s.namespace+"/pharos-") {
-					t.Errorf("dry run %v: %v, want an ErrSource that names the object", dry, err)
+					t.Errorf("dry run %q: %v, want an ErrSource that names the object", dry, err)
 				}
 				onlyReads(t, requests)
 			}

@@ -44,7 +44,7 @@ func TestPharosDeliversPharos(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The overlay brings its namespace, which a dry run can only foresee.
-	foreseen, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit, DryRun: true})
+	foreseen, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit, DryRun: lifecycle.DryRunServer})
 	if err != nil {
 		t.Fatal(err)
 	}
