@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,18 +60,32 @@ func putFiles(t testing.TB, objects *source.MemoryObjects, files []file) source.
 	return id
 }
 
-// gitTrees asks git for the ID of the tree of each of these sets of files.
+// gitTrees asks git for the ID of the tree of each of these sets of files: one
+// process makes all the trees, another one says what they are.
 func gitTrees(t *testing.T, format string, sets [][]file) []source.ID {
 	t.Helper()
 	repository := t.TempDir()
 	git(t, repository, "", "init", "-q", "--object-format="+format)
 	var stream strings.Builder
 	for i, files := range sets {
-		stream.WriteString(fastImport(fmt.Sprintf("refs/heads/%06d", i), files))
+		fmt.Fprintf(&stream, "reset refs/heads/x\n\n%s", fastImport("refs/heads/x", i+1, files))
 	}
-	git(t, repository, stream.String(), "fast-import", "--quiet")
+	git(t, repository, stream.String(), "fast-import", "--quiet", "--export-marks=marks")
+	marks, err := os.ReadFile(filepath.Join(repository, "marks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits := make([]string, len(sets))
+	for line := range strings.Lines(string(marks)) {
+		var i int
+		var commit string
+		if _, err := fmt.Sscanf(line, ":%d %s", &i, &commit); err != nil {
+			t.Fatal(err)
+		}
+		commits[i-1] = commit + "^{tree}"
+	}
 	var trees []source.ID
-	for id := range strings.FieldsSeq(git(t, repository, "", "for-each-ref", "--format=%(tree)", "refs/heads/")) {
+	for id := range strings.FieldsSeq(git(t, repository, strings.Join(commits, "\n"), "cat-file", "--batch-check=%(objectname)")) {
 		trees = append(trees, source.ID(id))
 	}
 	if len(trees) != len(sets) {
@@ -79,10 +95,14 @@ func gitTrees(t *testing.T, format string, sets [][]file) []source.ID {
 }
 
 // fastImport returns the commands of git fast-import for a commit of the files.
-func fastImport(ref string, files []file) string {
+func fastImport(ref string, mark int, files []file) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "commit %s\ncommitter t <t@example.org> 0 +0000\ndata 0\n", ref)
+	fmt.Fprintf(&b, "commit %s\nmark :%d\ncommitter t <t@example.org> 0 +0000\ndata 0\n", ref, mark)
 	for _, f := range files {
+		if f.mode == source.ModeSubmodule {
+			fmt.Fprintf(&b, "M %o %s %s\n", uint32(f.mode), f.content, f.path)
+			continue
+		}
 		fmt.Fprintf(&b, "M %o inline %s\ndata %d\n%s\n", uint32(max(f.mode, source.ModeFile)), f.path, len(f.content), f.content)
 	}
 	return b.String()
@@ -148,17 +168,46 @@ func clashes(path string, taken map[string]bool) bool {
 	return false
 }
 
+// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
+func size(small, large int) int {
+	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
+		return large
+	}
+	return small
+}
+
+// pruneTally counts what random trees and patterns had in them.
+type pruneTally struct{ empty, whole, parts, submodules int }
+
 // The ID of a pruned tree is what git computes for the files that the rule
 // chooses, whatever the tree and the patterns, and though a tree may hold
 // directories without files, which git never writes.
 func TestPruneIsWhatGitComputes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
-	var want [][]file // one set for each of pruned, and each whole tree
+	var all pruneTally
+	const atOnce = 2000 // trees in one repository
+	total := size(3000, 60_000)
+	for done := 0; done < total; done += atOnce {
+		all.compare(t, r, min(atOnce, total-done))
+	}
+	if all.empty < total/10 || all.whole < total/13 || all.parts < total/5 || all.submodules < total/100 {
+		t.Errorf("%d trees test little: %+v", total, all)
+	}
+}
+
+// compare prunes trees and has git make the same.
+func (all *pruneTally) compare(t *testing.T, r *rand.Rand, trees int) {
+	t.Helper()
+	var want [][]file // one set for each of got
 	var got []source.ID
-	empty, whole, parts := 0, 0, 0
-	for range 1000 {
+	for range trees {
 		files := randomFiles(r)
+		link := file{}
+		if r.IntN(6) == 0 {
+			link = submodule("zz")
+			files = append(files, link)
+		}
 		var tree source.Tree
 		if r.IntN(4) == 0 {
 			tree = makeTree(t, append(slices.Clone(files), file{path: files[0].path + "-/x/"})...)
@@ -169,13 +218,21 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 		list := randomPatterns(r)
 		var chosen []file
 		for _, f := range files {
-			if naiveMatch(list, f.path) {
+			if naiveMatch(list, f.path) && f.mode != source.ModeSubmodule {
 				chosen = append(chosen, f)
 			}
 		}
-		pruned, count, err := Prune(t.Context(), tree, mustPatterns(t, list...))
+		patterns := mustPatterns(t, list...)
+		pruned, count, err := Prune(t.Context(), tree, patterns)
+		if link.path != "" && (naiveMatch(list, link.path) || patterns.Dir(link.path) != NoneInside) {
+			all.submodules++
+			if e, ok := errors.AsType[*SubmoduleError](err); !ok || e.Path != link.path {
+				t.Fatalf("%v of %v: %v, want a *SubmoduleError", list, files, err)
+			}
+			continue
+		}
 		if len(chosen) == 0 {
-			if empty++; !errors.Is(err, ErrEmpty) {
+			if all.empty++; !errors.Is(err, ErrEmpty) {
 				t.Fatalf("%v of %v: %v, want ErrEmpty", list, files, err)
 			}
 			continue
@@ -185,9 +242,9 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 		}
 		want, got = append(want, chosen), append(got, pruned.ID)
 		if len(chosen) == len(files) {
-			whole++
+			all.whole++
 		} else {
-			parts++
+			all.parts++
 		}
 		if left := filePaths(t, pruned); len(left) != len(chosen) {
 			t.Fatalf("%v of %v: the pruned tree reads as %v", list, files, left)
@@ -197,9 +254,6 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 		if got[i] != id {
 			t.Errorf("%v: %s, and git says %s", want[i], got[i], id)
 		}
-	}
-	if empty < 100 || whole < 80 || parts < 200 {
-		t.Errorf("the trees test little: %d without chosen files, %d chosen as a whole, %d in part", empty, whole, parts)
 	}
 }
 
@@ -231,7 +285,7 @@ func TestPrunedTreeByHand(t *testing.T) {
 	repository := t.TempDir()
 	git(t, repository, "", "init", "-q")
 	files := goFiles()
-	git(t, repository, fastImport("refs/heads/main", files), "fast-import", "--quiet")
+	git(t, repository, fastImport("refs/heads/main", 1, files), "fast-import", "--quiet")
 	git(t, repository, "", "symbolic-ref", "HEAD", "refs/heads/main")
 	script := packageComment(t, "services/api, go.mod]:", "A directory that is chosen")
 	want := strings.TrimSpace(shell(t, "", "cd '"+repository+"' && "+script))
