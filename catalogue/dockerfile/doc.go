@@ -53,7 +53,8 @@
 //
 // What RUN reads of a mounted directory cannot be told, so all of it counts. A
 // tree object that is missing is an error, and so is a tree or a Dockerfile that
-// stands for more than any build could use ([MaxInstructions], [TooLargeError]).
+// stands for more than any build could use ([MaxSize], [MaxInstructions],
+// [TooLargeError]).
 //
 // # What cannot be told
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/moby/patternmatcher"
@@ -39,7 +40,8 @@ func newRules(patterns []string) (*rules, error) {
 			return nil, err
 		}
 		if p.Exclusion() {
-			path := strings.TrimSuffix(strings.TrimSuffix(p.String(), "/**"), "/*")
+			path := filepath.ToSlash(p.String()) // the matcher has it in the machine's form
+			path = strings.TrimSuffix(strings.TrimSuffix(path, "/**"), "/*")
 			r.within = append(r.within, path)
 			r.everywhere = r.everywhere || strings.ContainsAny(path, `*[]?^\`)
 		}

@@ -10,6 +10,9 @@ import (
 // the one before it twice, and a tree of a few kilobytes for more files than any
 // disk holds. The limits are far above what can be built.
 const (
+	// MaxSize is how large a Dockerfile may be, in bytes. BuildKit's parser needs
+	// a few hundred bytes of memory for each line, however short it is.
+	MaxSize = 1 << 20
 	// MaxInstructions is how many instructions a Dockerfile may have, and how
 	// many a target may run, those that ONBUILD adds included.
 	MaxInstructions = 10_000

@@ -10,8 +10,6 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
-
-	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // File is a Dockerfile that was parsed. It is not modified after Parse and safe
@@ -46,13 +44,12 @@ func (e *ParseError) Error() string {
 }
 
 // Parse parses the Dockerfile that lies at path in its tree, a slash-separated
-// path from the root. content may have source.MaxFile bytes and
-// MaxInstructions instructions. The error is a *ParseError; BuildKit's parser
-// stops at the first.
+// path from the root. content may have MaxSize bytes and MaxInstructions
+// instructions. The error is a *ParseError; BuildKit's parser stops at the first.
 func Parse(path string, content []byte) (*File, error) {
 	f := &File{Path: path}
-	if len(content) > source.MaxFile {
-		return nil, f.errorf(0, "has %d bytes, at most %d are read", len(content), source.MaxFile)
+	if len(content) > MaxSize {
+		return nil, f.errorf(0, "has %d bytes, at most %d are read", len(content), MaxSize)
 	}
 	frontend, _, at, isSet := parser.DetectSyntax(content)
 	if isSet {

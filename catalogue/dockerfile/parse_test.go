@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 func TestFrontend(t *testing.T) {
@@ -62,7 +60,7 @@ func TestParseErrors(t *testing.T) {
 		{"long word", strings.Repeat("x", 60_000) + " y\n", 1, "…"},
 		{"onbuild of onbuild", "FROM a\nONBUILD ONBUILD RUN true\n", 2, "Chaining ONBUILD"},
 		{"instructions", "FROM a\n" + strings.Repeat("ENV a=b\n", MaxInstructions), 0, "instructions, at most"},
-		{"bytes", strings.Repeat("#\n", source.MaxFile/2+1), 0, "bytes, at most"},
+		{"bytes", strings.Repeat("#\n", MaxSize/2+1), 0, "bytes, at most"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 // and where BuildKit fails, it is an error or something is missing.
 func TestRandomBuilds(t *testing.T) {
 	t.Parallel()
-	const seeds = 1500
+	const seeds = 600
 	var taken, failed int
 	for seed := range uint64(seeds) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -150,7 +151,8 @@ func show(files map[string]source.File) string {
 
 type generator struct {
 	*rand.Rand
-	stages int // of the Dockerfile
+	stages int      // of the Dockerfile
+	paths  []string // of the tree's files and folders
 }
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
@@ -159,12 +161,20 @@ func (g *generator) name() string {
 	return g.pick("a", "b", "c.txt", "d.md", ".h", "e[1]", "1.0", "ab")
 }
 
-func (g *generator) path() string {
+func (g *generator) any() string {
 	parts := make([]string, 1+g.IntN(3))
 	for i := range parts {
 		parts[i] = g.name()
 	}
 	return strings.Join(parts, "/")
+}
+
+// path is mostly one that there is.
+func (g *generator) path() string {
+	if len(g.paths) > 0 && g.IntN(8) > 0 {
+		return g.paths[g.IntN(len(g.paths))]
+	}
+	return g.any()
 }
 
 // plain is a path without wildcards. A client takes a mount's source and the
@@ -186,7 +196,7 @@ func (g *generator) tree() map[string]source.File {
 	files := map[string]source.File{}
 	folders := map[string]bool{}
 	for range 3 + g.IntN(12) {
-		p := g.path()
+		p := g.any()
 		if folders[p] {
 			continue
 		}
@@ -207,6 +217,8 @@ func (g *generator) tree() map[string]source.File {
 			folders[d] = true
 		}
 	}
+	g.paths = slices.Sorted(maps.Keys(files))
+	g.paths = append(g.paths, slices.Sorted(maps.Keys(folders))...)
 	return files
 }
 
