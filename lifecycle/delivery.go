@@ -107,7 +107,7 @@ func (d *delivery) newRecord(rendering Rendering, resolved []receipt.Object) rec
 	for _, img := range d.images {
 		entry := receipt.Image{
 			Name: img.status.Name, Fingerprint: string(img.status.Fingerprint), Repository: img.status.Repository,
-			Digest: string(img.status.Digest), Platforms: img.platforms, Bases: img.bases, Toolchain: img.toolchain,
+			Digest: string(img.status.Digest), Platforms: img.platforms, Bases: img.allBases(), Toolchain: img.toolchain,
 		}
 		for _, f := range img.state.Preimage {
 			entry.Preimage = append(entry.Preimage, receipt.Field(f))

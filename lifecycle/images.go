@@ -23,9 +23,32 @@ type image struct {
 	platforms []string
 	bases     []string
 	toolchain string
+	// on are the catalogue's images that it is built on, in the order of
+	// state.Dependencies, and known is what a receipt says of it.
+	on    []*image
+	known *receipt.Image
 }
 
 func (i *image) push(l *Lifecycle) string { return l.Push + "/" + i.state.Image.Name }
+
+// allBases are the references by digest of all that the image was built on,
+// sorted. The image of a receipt was built on what stands there: a base that the
+// registry lost may have been built again with another digest.
+func (i *image) allBases() []string {
+	all := slices.Clone(i.bases)
+	for _, base := range i.on {
+		ref := base.status.Repository + "@" + string(base.status.Digest)
+		if i.known != nil {
+			from := func(known string) bool { return strings.HasPrefix(known, base.status.Repository+"@") }
+			if k := slices.IndexFunc(i.known.Bases, from); k >= 0 {
+				ref = i.known.Bases[k]
+			}
+		}
+		all = append(all, ref)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // findImages asks the registry for every image, all at once: one request for an
 // image that a receipt knows, one more where none does.
@@ -38,6 +61,15 @@ func (l *Lifecycle) findImages(ctx context.Context, states []catalogue.State, s 
 			Name: st.Image.Name, Fingerprint: st.Fingerprint, Repository: l.Pull + "/" + st.Image.Name,
 		}}
 		images[i] = img
+	}
+	for _, img := range images {
+		for _, name := range img.state.Dependencies {
+			on := slices.IndexFunc(images, func(i *image) bool { return i.status.Name == name })
+			if on < 0 {
+				return nil, fmt.Errorf("image %q is built on %q, which is not in the catalogue", img.status.Name, name)
+			}
+			img.on = append(img.on, images[on])
+		}
 		g.Go(func() error { return l.findImage(ctx, img, s) })
 	}
 	return images, g.Wait()
@@ -58,7 +90,7 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 			img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
 			return nil
 		}
-		img.toolchain = known.Toolchain
+		img.toolchain, img.known = known.Toolchain, known
 		img.status.Digest, img.status.Reason = found.Digest, "same fingerprint as in the "+which+" receipt"
 		return nil
 	}
@@ -154,25 +186,57 @@ func changedKeys(before []receipt.Field, after []catalogue.Field) []string {
 	return changed
 }
 
-// buildImages builds what has no digest yet. All or nothing: the first failure
-// stops what has not started, and the others end.
+// buildImages builds what has no digest yet, each image after those that it is
+// built on. All or nothing: the first failure stops what has not started, and
+// the others end.
 func (o *operation) buildImages(ctx context.Context, r ReconcileRequest, images []*image) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(o.Jobs)
 	out := &lineWriters{open: r.Output}
+	jobs := make(chan struct{}, o.Jobs)
+	ready := make(map[*image]chan struct{}, len(images)) // closed when there is a digest
 	for _, img := range images {
+		ready[img] = make(chan struct{})
 		if !img.status.Build() {
 			o.emit(Event{Type: EventImageReused, Image: copyOf(img.status)})
+			close(ready[img])
+		}
+	}
+	for _, img := range images {
+		if !img.status.Build() {
 			continue
 		}
 		g.Go(func() error {
+			for _, base := range img.on {
+				if err := receive(ctx, ready[base]); err != nil {
+					return err
+				}
+			}
+			select {
+			case jobs <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			defer func() { <-jobs }()
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return o.buildImage(ctx, r, img, out.writer(img.status.Name))
+			err := o.buildImage(ctx, r, img, out.writer(img.status.Name))
+			if err == nil {
+				close(ready[img])
+			}
+			return err
 		})
 	}
 	return g.Wait()
+}
+
+func receive(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *image, out io.Writer) error {
@@ -181,7 +245,11 @@ func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *ima
 	if err != nil {
 		return err
 	}
-	built, err := builder.Build(ctx, BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out})
+	request := BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out, Images: map[string]string{}}
+	for _, base := range img.on {
+		request.Images[base.status.Name] = base.push(o.Lifecycle) + "@" + string(base.status.Digest)
+	}
+	built, err := builder.Build(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,10 @@ type BuildRequest struct {
 	// Full is the tree that Inputs was cut from. It is read only to explain a
 	// failure: which path was missing, and which pattern would declare it.
 	Full source.Tree
+	// Images are the images of the catalogue that this one is built on, by
+	// name: each of State.Dependencies, as a reference by digest from where
+	// builders push to.
+	Images map[string]string
 	// Repository is where to push, such as "localhost:5000/dev/api".
 	Repository string
 	// Output receives what the build's tools print. The builder writes to it
@@ -41,7 +45,7 @@ type BuildRequest struct {
 type BuildResult struct {
 	Digest    Digest   // of the image index
 	Platforms []string // sorted
-	Bases     []string // references by digest
+	Bases     []string // references by digest, without the request's Images
 	Toolchain string   // what built it, such as "go1.26.8"
 	Size      int64    // bytes of its compressed layers, all platforms
 }

@@ -144,6 +144,28 @@ func TestBuildOnABase(t *testing.T) {
 	}
 }
 
+// TestBuildOnAnImageOfTheCatalogue takes the base from what was built before.
+func TestBuildOnAnImageOfTheCatalogue(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base := f.request(greeting)
+	onto := f.host + "/dev/hello@" + string(f.build(base).Digest)
+	r := f.request(greeting)
+	r.State.Image.Build.Go.Base, r.State.Dependencies = "tools", []string{"tools"}
+	if failed := f.fail(r); !strings.Contains(failed.Reason, "tools") {
+		t.Errorf("without the base: %v", failed)
+	}
+	r.Images = map[string]string{"tools": onto}
+	res := f.build(r)
+	if len(res.Bases) > 0 {
+		t.Errorf("it names bases %v beyond those of the catalogue", res.Bases)
+	}
+	layers, err := platformImage(t, pulled(t, r, res), "linux/amd64").Layers()
+	if err != nil || len(layers) != 2 {
+		t.Errorf("%d layers, %v, want the base's and its own", len(layers), err)
+	}
+}
+
 func TestCompileErrorNamesFileAndLine(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -169,7 +169,7 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 	for _, p := range b.platforms {
 		res.Platforms = append(res.Platforms, p.String())
 	}
-	if base := b.base(); base != "" {
+	if base := b.base(); base != "" && !b.onCatalogue() {
 		res.Bases = []string{base}
 	}
 	return res, nil
@@ -222,7 +222,10 @@ func (b *build) checkRecipe() error {
 	if _, err := joinQuoted(b.recipe.LDFlags); err != nil {
 		p.add("build.go.ldflags: %v", err)
 	}
-	if base := b.base(); base != "" && !isByDigest(base) {
+	switch base := b.base(); {
+	case b.onCatalogue() && !isByDigest(base):
+		p.add("build.go.base: the image %s of the catalogue was not built before it", b.recipe.Base)
+	case base != "" && !isByDigest(base):
 		p.add("build.go.base: %s is not named by digest, so it could be another image tomorrow; write it as name@sha256:…", base)
 	}
 	return p.err()

@@ -54,7 +54,9 @@
 // gzip at its fastest level, once: a registry nearby is served sooner by a larger
 // layer than by a later one. Assets are a layer of their own below it, under
 // /app with their paths in the tree, and the working directory is /app then. The
-// base is empty, or one image of a reference by digest for each platform.
+// base is empty, or one image of a reference by digest for each platform: the
+// recipe's own, that of pharos.lock, or an image of the catalogue that was built
+// before.
 //
 // # Processes and files
 //

@@ -36,10 +36,18 @@ func (b *build) base() string {
 	if b.recipe.Base == "" || b.recipe.Base == catalogue.Scratch {
 		return ""
 	}
+	if b.onCatalogue() {
+		return b.request.Images[b.recipe.Base]
+	}
 	if !isByDigest(b.recipe.Base) && len(b.request.State.Bases) == 1 {
 		return b.request.State.Bases[0]
 	}
 	return b.recipe.Base
+}
+
+// onCatalogue says that the base is an image of the catalogue.
+func (b *build) onCatalogue() bool {
+	return slices.Contains(b.request.State.Dependencies, b.recipe.Base)
 }
 
 func isByDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
