@@ -12,6 +12,9 @@ import (
 type patternCheck struct {
 	source.Tree
 	uses []patternUse // of each pattern
+	// at holds the patterns at the directories on the way, one list behind the
+	// other.
+	at []aimed
 }
 
 // aimed is a pattern at one directory, and its place in the list. Unlike a
@@ -68,43 +71,54 @@ func (c *patternCheck) dir(ctx context.Context, id source.ID, at []aimed) error 
 		return err
 	}
 	for _, e := range entries {
-		var inside []aimed
+		start := len(c.at)
 		pending := false
 		for _, l := range at {
 			next := l.step(e.Name)
 			if next.matched || next.at != 0 && e.Mode == source.ModeDir {
-				inside = append(inside, aimed{next, l.index})
+				c.at = append(c.at, aimed{next, l.index})
 				pending = pending || !next.matched
 			}
 		}
-		switch {
-		case !c.worthwhile(inside):
-		case e.Mode != source.ModeDir:
-			c.note(inside)
-		case pending:
-			if err := c.dir(ctx, e.ID, inside); err != nil {
-				return err
-			}
-		default:
-			some, err := holdsFile(ctx, c.Tree, e.ID)
-			if err != nil {
-				return err
-			}
-			if some {
-				c.note(inside)
-			}
+		err := c.entry(ctx, e, c.at[start:], pending)
+		c.at = c.at[:start]
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// entry looks at an entry, at which the patterns stand like that. If none of them
+// is pending, each matches all that is inside.
+func (c *patternCheck) entry(ctx context.Context, e source.Entry, at []aimed, pending bool) error {
+	switch {
+	case len(at) == 0:
+		return nil
+	case e.Mode != source.ModeDir:
+		c.note(at)
+		return nil
+	case !c.worthwhile(at):
+		return nil
+	case pending:
+		return c.dir(ctx, e.ID, at)
+	}
+	some, err := holdsFile(ctx, c.Tree, e.ID)
+	if some {
+		c.note(at)
+	}
+	return err
+}
+
 // worthwhile says whether there is something to learn from files that the
-// patterns may match.
+// patterns may match. Of one that keeps out what may come, that is only whether
+// a later one overrides it.
 func (c *patternCheck) worthwhile(at []aimed) bool {
 	open, counts := false, false
-	for _, l := range at {
-		open = open || !c.uses[l.index].decides
-		counts = counts || !keepsOut(l.pattern)
+	for i, l := range at {
+		out := keepsOut(l.pattern)
+		open = open || !c.uses[l.index].decides && !(out && i == len(at)-1)
+		counts = counts || !out
 	}
 	return open && counts
 }

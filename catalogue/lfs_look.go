@@ -30,7 +30,7 @@ func (l *lfsLook) find(ctx context.Context, dir string, id source.ID, c cursor) 
 	if c.coverage() == AllInside {
 		c = everything
 	}
-	key := visit{id, c.key()}
+	key := visit{id, string(c.key(nil))}
 	l.mu.Lock()
 	known := l.pointers[key]
 	l.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *pruning) refuseLFS(ctx context.Context, pruned source.Tree, lines []pat
 		lines = everyFile.list
 	}
 	look := lfsLook{pruning: p, tree: pruned.Objects}
-	found, err := look.find(ctx, "", pruned.ID, Patterns{lines}.root())
+	found, err := look.find(ctx, "", pruned.ID, p.cursor(Patterns{lines}))
 	if err != nil {
 		return err
 	}

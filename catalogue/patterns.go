@@ -84,11 +84,10 @@ func (p Patterns) Match(path string) bool {
 
 // Dir says what is chosen of the files below the directory at path; "." is the
 // root of the tree. It lets a walk skip a subtree, or take it as a whole.
-func (p Patterns) Dir(path string) Coverage { return p.at(path).coverage() }
+func (p Patterns) Dir(path string) Coverage { return p.root().below(path).coverage() }
 
-// at returns the cursor for the directory at path.
-func (p Patterns) at(path string) cursor {
-	c := p.root()
+// below returns the cursor for the directory at path.
+func (c cursor) below(path string) cursor {
 	if path != "." && path != "" {
 		for name := range strings.SplitSeq(path, "/") {
 			c = c.child(name)

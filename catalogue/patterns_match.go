@@ -106,6 +106,8 @@ type cursor []live
 // live is a pattern at one directory.
 type live struct {
 	*pattern
+	// id is the same for the same text, among all that one walker has.
+	id uint32
 	// at holds the segments that the directory's next name may have to match,
 	// one bit each.
 	at uint64
@@ -143,7 +145,7 @@ func (l live) step(name string) live {
 	if l.matched {
 		return l
 	}
-	next := live{pattern: l.pattern}
+	next := live{pattern: l.pattern, id: l.id}
 	for at := l.at; at != 0; at &= at - 1 {
 		i := bits.TrailingZeros64(at)
 		switch s := &l.segments[i]; {
@@ -157,22 +159,22 @@ func (l live) step(name string) live {
 }
 
 // child returns the cursor for the directory name in the cursor's directory.
-func (c cursor) child(name string) cursor {
-	if len(c) == 0 {
-		return nil
-	}
-	out := make(cursor, 0, len(c))
+func (c cursor) child(name string) cursor { return c.childAfter(nil, name) }
+
+// childAfter appends what child returns to others.
+func (c cursor) childAfter(others cursor, name string) cursor {
+	start := len(others)
 	for _, l := range c {
 		next := l.step(name)
 		switch {
 		case next.matched:
 			// It overrules all that stand before it, for everything below.
-			out = append(out[:0], next)
+			others = append(others[:start], next)
 		case next.at != 0:
-			out = append(out, next)
+			others = append(others, next)
 		}
 	}
-	return out
+	return others
 }
 
 // steps measures what it takes to hold the cursor's patterns against names: one

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -44,7 +43,7 @@ func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tre
 
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
 	walk := &pruning{walker: w}
-	left, err := walk.dir(ctx, "", root, p.root())
+	left, err := walk.dir(ctx, "", root, w.cursor(p))
 	if err != nil {
 		return source.Tree{}, 0, err
 	}
@@ -82,6 +81,10 @@ type special struct {
 type pruning struct {
 	*walker
 	entries int // those that were looked at so far
+	// cursors holds those of the directories on the way, one behind the other,
+	// and key the last one's key.
+	cursors cursor
+	key     []byte
 }
 
 // look counts entries and steps. What the walker knew already counts as well, so
@@ -101,10 +104,11 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	if c.coverage() == AllInside {
 		c = everything
 	}
-	key := visit{id, c.key()}
-	if known := p.known(key); known != nil {
+	p.key = c.key(p.key[:0])
+	if known := p.known(id, p.key); known != nil {
 		return known, p.look(known.entries, known.steps)
 	}
+	key := string(p.key)
 	if err := checkDirPath(path); err != nil {
 		return nil, err
 	}
@@ -116,30 +120,33 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	if err := p.look(r.entries, r.steps); err != nil {
 		return nil, err
 	}
-	var kept []source.Entry
-	for _, e := range entries {
+	var kept []source.Entry // nil as long as nothing is cut away
+	for i, e := range entries {
 		if e.Name == attributesFile && e.Mode.IsFile() {
 			if r.lfs, err = p.lfs(ctx, e.ID); err != nil {
 				return nil, fmt.Errorf("read %s%s: %w", path, e.Name, err)
 			}
 		}
-		if e, err = p.entry(ctx, path, e, c, r); err != nil {
+		left, err := p.entry(ctx, path, e, c, r)
+		if err != nil {
 			return nil, err
 		}
-		if e.ID != "" {
-			kept = append(kept, e)
+		if kept == nil && left != e {
+			kept = append([]source.Entry{}, entries[:i]...)
+		}
+		if kept != nil && left.ID != "" {
+			kept = append(kept, left)
 		}
 	}
 	switch {
-	case len(kept) == 0:
-	case slices.Equal(kept, entries):
+	case kept == nil && len(entries) > 0:
 		r.id = id
-	default:
+	case len(kept) > 0:
 		if r.id, err = p.put(kept); err != nil {
 			return nil, fmt.Errorf("prune directory %q: %w", path, err)
 		}
 	}
-	p.remember(key, r)
+	p.remember(id, key, r)
 	return r, nil
 }
 
@@ -148,7 +155,10 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c cursor, r *remains) (source.Entry, error) {
 	switch e.Mode {
 	case source.ModeDir:
-		child := c.child(e.Name)
+		start := len(p.cursors)
+		p.cursors = c.childAfter(p.cursors, e.Name)
+		defer func() { p.cursors = p.cursors[:start] }()
+		child := p.cursors[start:]
 		if child.coverage() == NoneInside {
 			return source.Entry{}, nil
 		}

@@ -1,11 +1,10 @@
 package catalogue
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"io"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +26,7 @@ type walker struct {
 	// attributes are the lines of .gitattributes that name Git LFS.
 	attributes map[source.ID][]string
 	pointers   map[visit]*pointers
+	texts      map[string]uint32 // numbers of patterns
 	left       map[visit]*remains
 	cut        map[source.ID]bool // the trees in made
 	kept       int                // entries of those
@@ -37,14 +37,14 @@ type walker struct {
 // visit is a directory and what the patterns say of it.
 type visit struct {
 	id  source.ID
-	key cursorKey
+	key string // of a cursor
 }
 
 func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(),
 		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{}, cut: map[source.ID]bool{},
-		attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
+		texts: map[string]uint32{}, attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
 	}
 }
 
@@ -74,17 +74,17 @@ func (w *walker) Blob(ctx context.Context, id source.ID) (io.ReadCloser, int64, 
 	return w.under.Blob(ctx, id)
 }
 
-func (w *walker) known(v visit) *remains {
+func (w *walker) known(id source.ID, key []byte) *remains {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.left[v]
+	return w.left[visit{id, string(key)}]
 }
 
-func (w *walker) remember(v visit, r *remains) {
+func (w *walker) remember(id source.ID, key string, r *remains) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.left) < maxKnown {
-		w.left[v] = r
+		w.left[visit{id, key}] = r
 	}
 }
 
@@ -120,22 +120,45 @@ func (w *walker) put(entries []source.Entry) (source.ID, error) {
 // everything is the cursor of patterns that choose all that is inside.
 var everything = cursor{{pattern: &pattern{}, matched: true}}
 
-// cursorKey is a hash, since a cursor may stand for long patterns.
-type cursorKey [sha256.Size]byte
+// cursor returns the patterns at the root of a tree, each with the number that
+// the walker gives to its text.
+func (w *walker) cursor(p Patterns) cursor {
+	c := p.root()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range c {
+		id, known := w.texts[c[i].text]
+		if !known {
+			id = uint32(len(w.texts))
+			w.texts[c[i].text] = id
+		}
+		c[i].id = id
+	}
+	return c
+}
 
-// key returns the same for cursors that choose the same of any directory.
-func (c cursor) key() cursorKey {
-	var b bytes.Buffer
+// maxKey is how long a key may be that is kept as it is.
+const maxKey = 64
+
+// key appends to buf the same bytes for cursors of one walker that choose the
+// same of any directory.
+func (c cursor) key(buf []byte) []byte {
+	start := len(buf)
 	for _, l := range c {
 		switch {
 		case l.matched && l.exclude:
-			b.WriteString("!")
+			buf = append(buf, '!')
 		case l.matched:
-			b.WriteString("+")
+			buf = append(buf, '+')
 		default:
-			b.WriteString(strconv.Quote(l.text))
-			b.WriteString(strconv.FormatUint(l.at, 16))
+			buf = append(buf, '=')
+			buf = binary.LittleEndian.AppendUint32(buf, l.id)
+			buf = binary.LittleEndian.AppendUint64(buf, l.at)
 		}
 	}
-	return sha256.Sum256(b.Bytes())
+	if len(buf)-start > maxKey {
+		sum := sha256.Sum256(buf[start:])
+		buf = append(append(buf[:start], '#'), sum[:]...)
+	}
+	return buf
 }
