@@ -60,7 +60,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags.StringVar(&s.target, "target", "", "The target in pharos.yaml; needed if there are several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newInit(s), newImages(s), newWhy(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)
