@@ -26,7 +26,12 @@ type bench struct {
 	dir      string // temporary
 	root     string // of Pharos' own module
 	self     string // this program, for whole processes of the library
-	closers  []func() error
+	built    string // the plugin, if it was built already
+
+	size       repoSize // of the repositories that are made
+	repository string   // instead of those; may be empty
+
+	closers []func() error
 }
 
 func newBench(ctx context.Context, rounds int, progress io.Writer) (*bench, error) {
@@ -68,6 +73,20 @@ func (b *bench) peer(ctx context.Context, name, pkg string) (string, error) {
 	return peers.Binary(ctx, peers.Program{
 		Name: name, ModuleDir: filepath.Join(b.root, "internal", "bench", "peers"), Package: pkg, Env: []string{"CGO_ENABLED=0"},
 	}, b.progress)
+}
+
+// plugin builds kubectl-pharos once.
+func (b *bench) plugin(ctx context.Context) (string, error) {
+	if b.built != "" {
+		return b.built, nil
+	}
+	path := filepath.Join(b.dir, "kubectl-pharos")
+	fmt.Fprintln(b.progress, "building kubectl-pharos")
+	if _, err := (command{path: "go", args: []string{"build", "-o", path, "./kubectl-pharos"}, dir: b.root}).output(ctx); err != nil {
+		return "", err
+	}
+	b.built = path
+	return path, nil
 }
 
 // command is a program to run as a whole process.

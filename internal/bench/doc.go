@@ -3,13 +3,20 @@
 //
 //	go run ./internal/bench              all cases
 //	go run ./internal/bench -run render  those whose name matches
+//	go run ./internal/bench -run fingerprint -files 50000 -images 300 -commits 20000
+//	                                     in repositories of that size, instead of small ones
+//	go run ./internal/bench -run fingerprint -repository DIR
 //
 // Both sides of a case are whole processes, unless its name says otherwise, and
 // do the same work: each round runs one, then the other, and the first round is
 // not counted where caches are to be warm. The peers are kubectl, of the
-// development cluster's version, and ko and kustomize, of the versions in the
-// nested module peers; they are built first.
+// development cluster's version, ko and kustomize, of the versions in the nested
+// module peers, which are built first, and the git that is installed.
+//
+// The repositories to be fingerprinted are made by git fast-import, packed and
+// loose; one has ten times the commits. They are kept below the user's cache
+// folder, in pharos/bench, by their sizes.
 //
 // It is no test: it fails only if something could not be run. It writes to
-// temporary folders and to the cache of built peers.
+// temporary folders, to that cache and to the one of built peers.
 package main

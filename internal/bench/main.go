@@ -33,6 +33,7 @@ var groups = []struct {
 	{"noop", noop},
 	{"render", renders},
 	{"build", builds},
+	{"fingerprint", fingerprints},
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
@@ -41,8 +42,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	pattern := f.String("run", "", "run the groups of cases (noop, render, build) whose name matches this regular `expression`")
+	pattern := f.String("run", "", "run the groups of cases (noop, render, build, fingerprint) whose name matches this regular `expression`")
 	rounds := f.Int("n", 10, "how often each side of a case is run; a cold build at most 3 times")
+	var size repoSize
+	f.IntVar(&size.files, "files", 5000, "the files of the repositories that are made to be fingerprinted")
+	f.IntVar(&size.images, "images", 30, "the images of such a repository")
+	f.IntVar(&size.commits, "commits", 1000, "the commits of such a repository; another one has ten times as many")
+	repository := f.String("repository", "", "fingerprint the images of this repository instead, by its `folder`")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -53,12 +59,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if *rounds < 1 || f.NArg() > 0 {
 		return errors.New("want -n of at least 1, and no arguments")
 	}
+	if size.images < 1 || size.commits < 1 || size.files < 10*size.images {
+		return errors.New("want -images and -commits of at least 1, and at least 10 -files for each image")
+	}
 
 	b, err := newBench(ctx, *rounds, stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	b.size, b.repository = size, *repository
 	var results []result
 	for _, g := range groups {
 		if !match.MatchString(g.name) {

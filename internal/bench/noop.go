@@ -22,9 +22,8 @@ func noop(ctx context.Context, b *bench) ([]comparison, error) {
 		return nil, err
 	}
 	b.closers = append(b.closers, cluster.Stop)
-	plugin := filepath.Join(b.dir, "kubectl-pharos")
-	fmt.Fprintln(b.progress, "building kubectl-pharos")
-	if _, err := (command{path: "go", args: []string{"build", "-o", plugin, "./kubectl-pharos"}, dir: b.root}).output(ctx); err != nil {
+	plugin, err := b.plugin(ctx)
+	if err != nil {
 		return nil, err
 	}
 	dir, err := b.folder("shop")
