@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // MemoryObjects holds objects in memory, by their SHA-1 IDs. It is safe for
@@ -39,16 +42,30 @@ func (m *MemoryObjects) PutBlob(content []byte) ID {
 // store. The error matches ErrMalformed if they are no tree that Git would
 // write.
 func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
-	SortEntries(entries)
-	if err := CheckEntries(entries); err != nil {
+	if !slices.IsSortedFunc(entries, compareEntries) {
+		SortEntries(entries)
+	}
+	if err := checkOrder(entries); err != nil {
 		return "", err
 	}
-	id := HashTree(entries)
+	raw, _ := encodings.Get().(*[]byte)
+	if raw == nil {
+		raw = new([]byte)
+	}
+	defer encodings.Put(raw)
+	var bad int
+	if *raw, bad = appendTree((*raw)[:0], entries); bad >= 0 {
+		return "", badID(entries[bad])
+	}
+	id := hashObject(odb.Tree, *raw, formatOf(entries))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.trees[id] = entries
 	return id, nil
 }
+
+// encodings keeps the memory in which trees are encoded for the next one.
+var encodings sync.Pool
 
 // Tree returns the entries of a tree object.
 func (m *MemoryObjects) Tree(_ context.Context, id ID) ([]Entry, error) {

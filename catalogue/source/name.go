@@ -6,7 +6,7 @@ import (
 )
 
 func checkName(name string) error {
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") || isDotGit(name) {
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0 || isDotGit(name) {
 		return fmt.Errorf("%w: an entry is named %q", ErrMalformed, name)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
 )
 
 // ErrMalformed is returned for an object that Git would not have written, or
@@ -23,12 +25,17 @@ var ErrMalformed = errors.New("malformed object")
 func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 	least := len("7 a\x00") + idLen // bytes of an entry: spaces alone could stand for too many
 	entries := make([]Entry, 0, min(bytes.Count(raw, []byte{' '}), len(raw)/least))
-	for len(raw) > 0 {
-		head, rest, ok := bytes.Cut(raw, []byte{0})
-		if !ok || len(rest) < idLen {
+	// One string holds the names of all entries, and another the IDs.
+	text := string(raw)
+	var ids strings.Builder
+	ids.Grow(2 * idLen * cap(entries))
+	var id [64]byte
+	for at := 0; at < len(raw); {
+		n := strings.IndexByte(text[at:], 0)
+		if n < 0 || len(raw)-at-n-1 < idLen {
 			return nil, fmt.Errorf("%w: the tree ends within an entry", ErrMalformed)
 		}
-		mode, name, ok := strings.Cut(string(head), " ")
+		mode, name, ok := strings.Cut(text[at:at+n], " ")
 		if !ok {
 			return nil, fmt.Errorf("%w: an entry without a name", ErrMalformed)
 		}
@@ -36,16 +43,28 @@ func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: entry %q: %w", ErrMalformed, name, err)
 		}
-		entries = append(entries, Entry{Name: name, Mode: m, ID: ID(hex.EncodeToString(rest[:idLen]))})
-		raw = rest[idLen:]
+		entries = append(entries, Entry{Name: name, Mode: m})
+		at += n + 1
+		ids.Write(hex.AppendEncode(id[:0], raw[at:at+idLen]))
+		at += idLen
 	}
-	if err := CheckEntries(entries); err != nil {
+	all := ids.String()
+	for i := range entries {
+		entries[i].ID = ID(all[2*idLen*i : 2*idLen*(i+1)])
+	}
+	if err := checkOrder(entries); err != nil {
 		return nil, err
 	}
 	return entries, nil
 }
 
 func parseMode(s string) (Mode, error) {
+	switch s { // almost all of them
+	case "100644":
+		return ModeFile, nil
+	case "40000":
+		return ModeDir, nil
+	}
 	v, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || len(s) > 6 {
 		return 0, fmt.Errorf("its mode %q is no octal number of six digits", s)
@@ -77,15 +96,23 @@ func (m Mode) IsExecutable() bool { return m.IsFile() && m&0o100 != 0 }
 // name, mode or ID, a duplicate, or one out of Git's order. The error matches
 // ErrMalformed.
 func CheckEntries(entries []Entry) error {
-	for i, e := range entries {
+	for _, e := range entries {
+		if !isID(e.ID) || len(e.ID) != len(entries[0].ID) {
+			return badID(e)
+		}
+	}
+	return checkOrder(entries)
+}
+
+// checkOrder is CheckEntries for entries whose IDs are known to be some.
+func checkOrder(entries []Entry) error {
+	for i := range entries {
+		e := &entries[i]
 		if err := checkName(e.Name); err != nil {
 			return err
 		}
 		if !e.Mode.valid() {
 			return fmt.Errorf("%w: entry %q: its mode is %o", ErrMalformed, e.Name, e.Mode)
-		}
-		if !isID(e.ID) || len(e.ID) != len(entries[0].ID) {
-			return fmt.Errorf("%w: entry %q: its ID is %q", ErrMalformed, e.Name, e.ID)
 		}
 		if i == 0 {
 			continue
@@ -93,7 +120,7 @@ func CheckEntries(entries []Entry) error {
 		if entries[i-1].Name == e.Name {
 			return fmt.Errorf("%w: %q stands twice", ErrMalformed, e.Name)
 		}
-		if compareEntries(entries[i-1], e) >= 0 {
+		if compareEntries(entries[i-1], *e) >= 0 {
 			return fmt.Errorf("%w: %q is out of order", ErrMalformed, e.Name)
 		}
 		if e.Mode != ModeDir {
@@ -107,23 +134,26 @@ func CheckEntries(entries []Entry) error {
 	return nil
 }
 
+func badID(e Entry) error {
+	return fmt.Errorf("%w: entry %q: its ID is %q", ErrMalformed, e.Name, e.ID)
+}
+
 func isID(id ID) bool {
-	if len(id) != 40 && len(id) != 64 {
+	if len(id) != 2*odb.SHA1.Size() && len(id) != 2*odb.SHA256.Size() {
 		return false
 	}
+	var invalid byte
 	for i := range len(id) {
-		if c := id[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+		invalid |= digits[id[i]]
 	}
-	return true
+	return invalid < 0x10
 }
 
 // compareEntries is Git's order: bytewise, a directory as if its name ended
 // with a slash.
 func compareEntries(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))
-	if c := cmp.Compare(a.Name[:n], b.Name[:n]); c != 0 {
+	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
 		return c
 	}
 	return cmp.Compare(byteAfter(a, n), byteAfter(b, n))

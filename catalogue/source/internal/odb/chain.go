@@ -50,8 +50,8 @@ func (c *chain) close() {
 
 // follow reads the headers of an object and of its bases. The caller must close
 // the chain.
-func (p *pack) follow(ctx context.Context, r io.ReaderAt, at int64, known *bases) (*chain, error) {
-	c := &chain{pack: p}
+func (p *pack) follow(ctx context.Context, r io.ReaderAt, at int64, known *bases) (chain, error) {
+	c := chain{pack: p}
 	var want, total, kept int64 // want is the size that the base is to have
 	for {
 		if len(c.deltas) > 0 {
@@ -62,7 +62,7 @@ func (p *pack) follow(ctx context.Context, r io.ReaderAt, at int64, known *bases
 		}
 		e, z, err := p.open(r, at)
 		if err != nil {
-			return nil, err
+			return chain{}, err
 		}
 		if e.kind.valid() {
 			c.kind, c.base, c.baseSize, c.whole = e.kind, at, e.size, z
@@ -77,22 +77,22 @@ func (p *pack) follow(ctx context.Context, r io.ReaderAt, at int64, known *bases
 			err = corruptf("a delta's base has %d bytes, not %d", d.result, result)
 		}
 		if err != nil {
-			return nil, err
+			return chain{}, err
 		}
 		total += d.result
 		if total > maxChain || total < 0 || len(c.deltas) == maxDepth {
-			return nil, corruptf("it is a delta of a delta of a delta, %d deep and of %d bytes", len(c.deltas), total)
+			return chain{}, corruptf("it is a delta of a delta of a delta, %d deep and of %d bytes", len(c.deltas), total)
 		}
 		c.largest = max(c.largest, e.size, d.result)
 		c.deltas = append(c.deltas, d)
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return chain{}, err
 		}
 		at = e.base
 	}
 	if len(c.deltas) > 0 && c.baseSize != want {
 		c.close()
-		return nil, corruptf("a delta's base has %d bytes, not %d", c.baseSize, want)
+		return chain{}, corruptf("a delta's base has %d bytes, not %d", c.baseSize, want)
 	}
 	return c, nil
 }

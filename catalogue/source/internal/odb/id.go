@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"strconv"
+	"sync"
 )
 
 // Format is the hash function of a repository's object IDs.
@@ -32,21 +33,34 @@ func (f Format) New(kind string, size int64) hash.Hash {
 	if f == SHA256 {
 		h = sha256.New()
 	}
-	h.Write(header(kind, size))
+	h.Write(appendHeader(nil, kind, size))
 	return h
 }
 
 // Sum returns the ID of the object with this content.
 func (f Format) Sum(kind string, content []byte) ID {
+	s := sums[f].Get().(*sum)
+	defer sums[f].Put(s)
+	s.hash.Reset()
+	s.hash.Write(appendHeader(s.buf[:0], kind, int64(len(content))))
+	s.hash.Write(content)
 	var id ID
-	h := f.New(kind, int64(len(content)))
-	h.Write(content)
-	h.Sum(id[:0])
+	copy(id[:], s.hash.Sum(s.buf[:0]))
 	return id
 }
 
-func header(kind string, size int64) []byte {
-	b := make([]byte, 0, 32)
+// sum is what computing an ID takes, kept for the next one.
+type sum struct {
+	hash hash.Hash
+	buf  [64]byte
+}
+
+var sums = [...]sync.Pool{
+	SHA1:   {New: func() any { return &sum{hash: sha1.New()} }},
+	SHA256: {New: func() any { return &sum{hash: sha256.New()} }},
+}
+
+func appendHeader(b []byte, kind string, size int64) []byte {
 	b = append(append(b, kind...), ' ')
 	return append(strconv.AppendInt(b, size, 10), 0)
 }

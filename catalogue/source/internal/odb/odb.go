@@ -56,9 +56,21 @@ type Object struct {
 // room there, and has been held against the ID. The error matches ErrNotFound,
 // ErrCorrupt or ErrTooLarge, or is one of reading files.
 func (db *DB) Read(ctx context.Context, id ID, kinds Kinds, limit int64, scratch []byte) (Object, error) {
-	var o Object
-	err := db.look(ctx, id, func(from origin) (err error) {
-		o, err = from.read(ctx, db, id, kinds, min(limit, maxMemory), scratch)
+	limit = min(limit, maxMemory)
+	// Almost always it is in the first place, and whole.
+	if s := db.snapshot.Load(); s != nil && ctx.Err() == nil {
+		if l, ok := s.first(id); ok {
+			if o, err := db.readPacked(ctx, l, id, kinds, limit, scratch); err == nil {
+				return o, nil
+			}
+		}
+	}
+	return db.lookAndRead(ctx, id, kinds, limit, scratch)
+}
+
+func (db *DB) lookAndRead(ctx context.Context, id ID, kinds Kinds, limit int64, scratch []byte) (o Object, err error) {
+	err = db.look(ctx, id, func(from origin) (err error) {
+		o, err = from.read(ctx, db, id, kinds, limit, scratch)
 		return err
 	})
 	return o, err

@@ -103,6 +103,37 @@ type location struct {
 	at   int64
 }
 
+// first returns the first place that find would, if there is no error on the way.
+func (s *snapshot) first(id ID) (location, bool) {
+	last := s.last.Load() // most objects lie beside the one that was read before
+	for _, d := range s.dirs {
+		if d.multi != nil {
+			if p, at := d.ask(id); p != nil {
+				return location{p, at}, true
+			}
+		}
+		if last != nil && slices.Contains(d.others, last) {
+			if at, ok, err := last.find(id); ok && err == nil {
+				return location{last, at}, true
+			}
+		}
+		for _, p := range d.others {
+			if p == last {
+				continue
+			}
+			at, ok, err := p.find(id)
+			if err != nil {
+				return location{}, false
+			}
+			if ok {
+				s.last.Store(p)
+				return location{p, at}, true
+			}
+		}
+	}
+	return location{}, false
+}
+
 // find calls f with the places where packs hold an object, until f returns true.
 // With every it asks the index of every pack, else first those that probably
 // know. It returns the first error, and looks on in spite of it.
@@ -115,7 +146,6 @@ func (s *snapshot) find(id ID, every bool, f func(location) bool) error {
 		}
 		return ok && err == nil && f(location{p, at})
 	}
-	last := s.last.Load() // most objects lie beside the one that was read before
 	for _, d := range s.dirs {
 		packs := d.packs
 		if d.multi != nil && !every {
@@ -124,14 +154,8 @@ func (s *snapshot) find(id ID, every bool, f func(location) bool) error {
 				return failed
 			}
 		}
-		if last != nil && slices.Contains(packs, last) && in(last) {
+		if slices.ContainsFunc(packs, in) {
 			return failed
-		}
-		for _, p := range packs {
-			if p != last && in(p) {
-				s.last.Store(p)
-				return failed
-			}
 		}
 	}
 	return failed
