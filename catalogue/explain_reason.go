@@ -3,7 +3,10 @@ package catalogue
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ReasonKind says what a reason is about.
@@ -72,11 +75,32 @@ func (v *Value) String() string {
 	case v == nil:
 		return "none"
 	case v.List != nil:
-		return "[" + strings.Join(v.List, ", ") + "]"
+		var list []string
+		for _, item := range v.List {
+			list = append(list, oneLine(item))
+		}
+		return "[" + strings.Join(list, ", ") + "]"
 	case v.Text == "":
 		return `""`
 	}
-	return v.Text
+	return oneLine(v.Text)
+}
+
+// oneLine returns s, quoted if it holds what a terminal would not show as it is.
+func oneLine(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// String returns the path and what its change asks for, on one line.
+func (p PathClass) String() string {
+	class := string(p.Class)
+	if len(p.Images) > 0 {
+		class = "input of " + strings.Join(p.Images, ", ")
+	}
+	return oneLine(p.Path) + " (" + class + ")"
 }
 
 // MarshalJSON returns a string or an array.
@@ -118,9 +142,9 @@ func (r Reason) String() string {
 	case r.Change == ChangeRemoved:
 		return "it is gone from the catalogue"
 	case r.Path != "":
-		return r.Field + ": " + moved + ", by " + r.Path
+		return oneLine(r.Field) + ": " + moved + ", by " + oneLine(r.Path)
 	}
-	return r.Field + ": " + moved
+	return oneLine(r.Field) + ": " + moved
 }
 
 func (r Reason) input(moved string) string {
@@ -128,16 +152,16 @@ func (r Reason) input(moved string) string {
 	case r.Path == "":
 		return "its inputs: tree " + moved + ", which cannot be compared here"
 	case r.Change == ChangeMode:
-		return r.Path + " changed its mode"
+		return oneLine(r.Path) + " changed its mode"
 	case r.Change == ChangeType:
-		return r.Path + " changed its type"
+		return oneLine(r.Path) + " changed its type"
 	}
-	return r.Path + " was " + string(r.Change)
+	return oneLine(r.Path) + " was " + string(r.Change)
 }
 
 func (r Reason) base() string {
 	if r.Path != "" {
-		return r.Field + " of " + r.Path
+		return r.Field + " of " + oneLine(r.Path)
 	}
 	return "base, " + r.Field
 }

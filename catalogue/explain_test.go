@@ -3,6 +3,7 @@ package catalogue
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,6 +146,26 @@ func TestExplainUnchanged(t *testing.T) {
 	recorded := Side{States: old.States}
 	if x := explained(t, "api", recorded, new); x.Changed || x.Others != nil {
 		t.Errorf("a recorded side: %+v", x)
+	}
+}
+
+// What comes from a repository does not write to the terminal.
+func TestExplanationsStayOnTheirLine(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]fmt.Stringer{
+		`"a\nb" was added`:                     Reason{Kind: ReasonInput, Path: "a\nb", Change: ChangeAdded},
+		`"\x1b[2J" changed its mode`:           Reason{Kind: ReasonInput, Path: "\x1b[2J", Change: ChangeMode},
+		`f: "\r" → ["\t", b]`:                  Reason{Kind: ReasonRecipe, Field: "f", Old: text("\r"), New: &Value{List: []string{"\t", "b"}}},
+		`base of "\xff": none → ü`:             Reason{Kind: ReasonBase, Field: "base", Path: "\xff", New: text("ü")},
+		`"a\nb" (neutral)`:                     PathClass{Path: "a\nb", Class: ClassNeutral},
+		`a b (input of api, web)`:              PathClass{Path: "a b", Class: ClassBuild, Images: []string{"api", "web"}},
+		`build.go.toolchain: 1 → 2, by "go\v"`: Reason{Kind: ReasonRecipe, Path: "go\v", Field: "build.go.toolchain", Old: text("1"), New: text("2")},
+		`what it is built on: [a] → [b]`:       Reason{Kind: ReasonDependency, Old: &Value{List: []string{"a"}}, New: &Value{List: []string{"b"}}},
+		`"build.go.env.A\n": none → ""`:        Reason{Kind: ReasonRecipe, Field: "build.go.env.A\n", New: text("")},
+	} {
+		if got.String() != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

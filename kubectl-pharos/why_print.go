@@ -72,7 +72,7 @@ func (o *whyOptions) printHuman(x catalogue.Explanation, old, new *side) {
 	switch {
 	case x.NewErr != nil: // which the error says
 	case x.OldErr != nil:
-		linef(o.Out, "%s had no fingerprint at %s:\n  it %s", x.Image, old.name(), strings.ReplaceAll(x.OldErr.Error(), "\n", "\n  it "))
+		linef(o.Out, "%s had no fingerprint at %s:\n  %s", x.Image, old.name(), strings.ReplaceAll(x.OldErr.Error(), "\n", "\n  "))
 	case x.Changed:
 		linef(o.Out, "%s changed between %s and %s:", x.Image, old.name(), new.name())
 		o.printReasons(x.Reasons, "  ")
@@ -108,11 +108,7 @@ func (o *whyOptions) printOthers(others []catalogue.PathClass) {
 	}
 	linef(o.Out, "%d %s not among its inputs:", len(others), differ)
 	for _, p := range others[:min(len(others), maxOthers)] {
-		class := string(p.Class)
-		if len(p.Images) > 0 {
-			class = "input of " + strings.Join(p.Images, ", ")
-		}
-		linef(o.Out, "  %s (%s)", p.Path, class)
+		linef(o.Out, "  %s", p)
 	}
 	if n := len(others) - maxOthers; n > 0 {
 		linef(o.Out, "  and %d more", n)
