@@ -8,43 +8,25 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
-)
-
-// The limits are those of package catalogue.
-const (
-	maxEntries   = 1 << 21
-	maxPathBytes = 256 << 20
+	"github.com/pharos-dev/pharos/internal/treefiles"
 )
 
 // scan lists the files of the tree.
 func (d *detection) scan(ctx context.Context) error {
-	d.isFile = map[string]bool{}
-	entries, bytes := 0, 0
-	err := d.tree.Walk(ctx, func(name string, e source.Entry) error {
-		entries++
-		bytes += len(name)
-		switch {
-		case entries > maxEntries:
-			return &catalogue.TooLargeError{What: "files and directories", Limit: maxEntries}
-		case bytes > maxPathBytes:
-			return &catalogue.TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
-		case e.Mode == source.ModeDir:
-			return nil
-		}
-		d.files = append(d.files, name)
-		if e.Mode.IsFile() {
-			d.isFile[name] = true
-			if !ignored(path.Dir(name)) {
-				d.seen = append(d.seen, name)
-			}
-		}
-		return nil
-	})
+	files, err := treefiles.List(ctx, d.tree)
 	if err != nil {
 		return err
 	}
-	slices.Sort(d.files)
-	slices.Sort(d.seen)
+	d.isFile = map[string]bool{}
+	for _, f := range files {
+		d.files = append(d.files, f.Path)
+		if f.Mode.IsFile() {
+			d.isFile[f.Path] = true
+			if !ignored(path.Dir(f.Path)) {
+				d.seen = append(d.seen, f.Path)
+			}
+		}
+	}
 	d.withOwn, err = withOwn(ctx, d.tree)
 	return err
 }

@@ -131,7 +131,7 @@ func (w *writer) target(t target) {
 }
 
 // plain is a text that YAML reads as itself without quotes.
-var plain = regexp.MustCompile(`^(?:--|\.{0,2}/)?[A-Za-z_.][A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
+var plain = regexp.MustCompile(`^(?:(?:--|\.)?[A-Za-z_]|\./[A-Za-z0-9_])[A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
 
 // scalar writes a text as a YAML string.
 func scalar(s string) string {

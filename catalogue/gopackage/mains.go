@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/treefiles"
 )
 
 // Main is a main package of a tree.
@@ -62,16 +62,22 @@ func (f *Folder) Mains(ctx context.Context, platform string) ([]Main, []Problem,
 
 // modules are the folders with a go.mod.
 func (f *Folder) modules(ctx context.Context) ([]string, error) {
+	files, err := treefiles.List(ctx, f.tree)
 	var dirs []string
-	err := f.tree.Walk(ctx, func(name string, e source.Entry) error {
-		base := path.Base(name)
-		switch {
-		case e.Mode == source.ModeDir && (base == "testdata" || base == "vendor" || base[0] == '.' || base[0] == '_'):
-			return source.SkipDir
-		case base == "go.mod" && e.Mode.IsFile():
-			dirs = append(dirs, path.Dir(name))
+	for _, file := range files {
+		if dir := path.Dir(file.Path); path.Base(file.Path) == "go.mod" && file.Mode.IsFile() && !ignored(dir) {
+			dirs = append(dirs, dir)
 		}
-		return nil
-	})
+	}
 	return dirs, err
+}
+
+// ignored says whether the go command ignores a folder.
+func ignored(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		if part == "testdata" || part == "vendor" || dir != "." && (part[0] == '.' || part[0] == '_') {
+			return true
+		}
+	}
+	return false
 }

@@ -8,13 +8,11 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/treefiles"
 )
 
 // maxDepth bounds the recursion, as source.Tree.Walk does.
 const maxDepth = 512
-
-// maxEntries bounds how many files and folders are looked at for links.
-const maxEntries = 1 << 21
 
 // skeleton is what the go command looks at of a tree: sources with their content,
 // and the names of files beside or below them, which they could embed.
@@ -51,26 +49,26 @@ type skeletonMaker struct {
 
 // findLinks finds what symbolic links lead to: a source may have any name there.
 func (s *skeletonMaker) findLinks(ctx context.Context, tree source.Tree) error {
-	entries := 0
-	return tree.Walk(ctx, func(name string, e source.Entry) error {
-		if entries++; entries > maxEntries {
-			return fmt.Errorf("the tree holds more than %d entries: %w", maxEntries, source.ErrTooLarge)
+	files, err := treefiles.List(ctx, tree)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Mode != source.ModeSymlink {
+			continue
 		}
-		if e.Mode != source.ModeSymlink {
-			return nil
-		}
-		target, err := readLink(ctx, s.objects, e.ID)
+		target, err := readLink(ctx, s.objects, f.ID)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
-		to := path.Join(path.Dir(name), target)
+		to := path.Join(path.Dir(f.Path), target)
 		s.linked[to] = true
 		for to != "." && to != "/" && to != ".." {
 			to = path.Dir(to)
 			s.toLinked[to] = true
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // visit is what the remains of a directory depend on. The depth is for links: it

@@ -10,6 +10,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/treefiles"
 )
 
 // Config is what the go command is run with; see gopackage.Config.
@@ -33,9 +34,13 @@ func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding
 	if err != nil {
 		return nil, err
 	}
-	paths, err := filePaths(ctx, tree)
+	files, err := treefiles.List(ctx, tree)
 	if err != nil {
 		return nil, err
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
 	}
 	programs, err := readPrograms(ctx, tree, loaded, c)
 	if err != nil {
@@ -117,32 +122,6 @@ func (k *check) files() {
 	from := path.Clean(k.image.Build.Files.From)
 	read := slices.DeleteFunc(slices.Clone(k.paths), func(name string) bool { return !below(name, from) })
 	k.unread(read, from)
-}
-
-// The limits are those of package catalogue.
-const (
-	maxEntries   = 1 << 21
-	maxPathBytes = 256 << 20
-)
-
-func filePaths(ctx context.Context, tree source.Tree) ([]string, error) {
-	var paths []string
-	entries, bytes := 0, 0
-	err := tree.Walk(ctx, func(name string, e source.Entry) error {
-		entries++
-		bytes += len(name)
-		switch {
-		case entries > maxEntries:
-			return &catalogue.TooLargeError{What: "files and directories", Limit: maxEntries}
-		case bytes > maxPathBytes:
-			return &catalogue.TooLargeError{What: "bytes of paths", Limit: maxPathBytes}
-		case e.Mode != source.ModeDir:
-			paths = append(paths, name)
-		}
-		return nil
-	})
-	slices.Sort(paths)
-	return paths, err
 }
 
 // below says whether a file is the folder or inside of it.
