@@ -51,6 +51,11 @@
 //   - Arguments and variables are those of the stage and of the stages that it is
 //     built on.
 //
+// In some cases a client sends less than these rules take, so that the build
+// fails: it does not look for what a link leads to that only wildcards in a
+// directory's name match, and takes a mount's source for a pattern. What the
+// rules take is listed then.
+//
 // What RUN reads of a mounted directory cannot be told, so all of it counts. A
 // tree object that is missing is an error, and so is a tree or a Dockerfile that
 // stands for more than any build could use ([MaxSize], [MaxInstructions],

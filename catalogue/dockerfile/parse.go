@@ -29,7 +29,7 @@ type File struct {
 // ParseError says what is wrong with a Dockerfile, or with its ignore file, and
 // where.
 type ParseError struct {
-	Path   string // of the file, as given to Parse
+	Path   string // of the file: of the Dockerfile, as it was given to Parse
 	Line   int    // of the instruction, counted from 1; 0 if it is about the file as a whole
 	Reason string
 }

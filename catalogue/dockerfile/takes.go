@@ -2,6 +2,8 @@ package dockerfile
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
@@ -112,8 +114,8 @@ func (p *planner) mounts(line int, c *instructions.RunCommand, env environment) 
 		return fmt.Errorf("--mount: %s", firstOf(err))
 	}
 	if err != nil {
-		for word, reason := range unknown {
-			p.plan.unknown = append(p.plan.unknown, Source{Line: line, Path: word, Reason: reason})
+		for _, word := range slices.Sorted(maps.Keys(unknown)) {
+			p.plan.unknown = append(p.plan.unknown, Source{Line: line, Path: word, Reason: unknown[word]})
 		}
 		return nil
 	}
