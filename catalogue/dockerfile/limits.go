@@ -41,6 +41,7 @@ type TooLargeError struct {
 	Limit int
 }
 
+// Error says what there is too much of.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the build context is too large: there are more than %d %s", e.Limit, e.What)
 }

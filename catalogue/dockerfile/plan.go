@@ -50,6 +50,7 @@ type TargetError struct {
 	Stages []string // the names of its stages; BuildKit cannot build one without a name, unless it is the last
 }
 
+// Error names the stages that there are.
 func (e *TargetError) Error() string {
 	if len(e.Stages) == 0 {
 		return fmt.Sprintf("%s: has no stage %q: no stage has a name", e.Path, e.Target)
