@@ -147,10 +147,11 @@ func (e *explainer) image(ctx context.Context, name string) ([]Reason, error) {
 // states returns the reasons why two states of an image differ.
 func (e *explainer) states(ctx context.Context, before, after *State) ([]Reason, error) {
 	reasons := explainSchema(before, after)
-	if len(before.Preimage) == 0 || len(after.Preimage) == 0 {
-		return reasons, nil // recorded without: nothing more can be told
+	old, new := before.Preimage, after.Preimage
+	if len(old) == 0 || len(new) == 0 {
+		old, new = nil, nil // recorded without: nothing more can be told
 	}
-	err := changedFields(before.Preimage, after.Preimage, func(is recorded, old, new *recorded) error {
+	err := changedFields(old, new, func(is recorded, old, new *recorded) error {
 		var more []Reason
 		var err error
 		switch is.kind {

@@ -16,9 +16,9 @@ type ground struct {
 type exchange struct{ old, new ground }
 
 // exchanged compares what an image was built on with what it is built on now:
-// what is there under the same name belongs together, and with any also what is
-// left under another one.
-func exchanged(old, new []ground, any bool) []exchange {
+// what is there under the same name belongs together, and with renamed also what
+// is left under other ones.
+func exchanged(old, new []ground, renamed bool) []exchange {
 	old, new = slices.Clone(old), slices.Clone(new)
 	take := func(is func(o, n ground) bool) (taken []exchange) {
 		old = slices.DeleteFunc(old, func(o ground) bool {
@@ -33,7 +33,7 @@ func exchanged(old, new []ground, any bool) []exchange {
 	}
 	take(func(o, n ground) bool { return o.id == n.id })
 	changed := take(func(o, n ground) bool { return o.name == n.name })
-	if any {
+	if renamed {
 		changed = append(changed, take(func(ground, ground) bool { return true })...)
 	}
 	for _, o := range old {

@@ -235,14 +235,17 @@ func TestExplainSchema(t *testing.T) {
 	newer.Fingerprint = "sha256:" + Fingerprint(strings.Repeat("1", 64))
 	bare := foreign
 	bare.Preimage = nil
+	bareToo := newer
+	bareToo.Preimage = nil
 	for name, c := range map[string]struct {
 		old, new State
 		want     string
 	}{
-		"older":   {foreign, now.States[0], "how fingerprints are computed: a version that this one does not know → " + FingerprintSchema},
-		"newer":   {now.States[0], foreign, "how fingerprints are computed: " + FingerprintSchema + " → a version that this one does not know"},
-		"bare":    {bare, now.States[0], "how fingerprints are computed: a version that this one does not know → " + FingerprintSchema},
-		"foreign": {foreign, newer, "how fingerprints are computed: a version that this one does not know → a version that this one does not know"},
+		"older":    {foreign, now.States[0], "how fingerprints are computed: a version that this one does not know → " + FingerprintSchema},
+		"newer":    {now.States[0], foreign, "how fingerprints are computed: " + FingerprintSchema + " → a version that this one does not know"},
+		"bare":     {bare, now.States[0], "how fingerprints are computed: a version that this one does not know → " + FingerprintSchema},
+		"two bare": {bare, bareToo, "how fingerprints are computed: a version that this one does not know → a version that this one does not know"},
+		"foreign":  {foreign, newer, "how fingerprints are computed: a version that this one does not know → a version that this one does not know"},
 	} {
 		x := explained(t, "api", Side{States: []State{c.old}}, Side{States: []State{c.new}})
 		if len(x.Reasons) != 1 || x.Reasons[0].Kind != ReasonSchema || x.Reasons[0].String() != c.want {
