@@ -127,7 +127,7 @@ func (o *lockOptions) checkFlags() error {
 	case o.rev != "" && !o.check:
 		return errors.New("--rev is for --check: a commit cannot be written to")
 	case o.timeout <= 0:
-		return fmt.Errorf("--timeout is %s, and must be positive", o.timeout)
+		return fmt.Errorf("--timeout is %s, and must be more than 0", o.timeout)
 	}
 	for _, host := range o.insecure {
 		if host == "" || strings.ContainsAny(host, "/@ ") {

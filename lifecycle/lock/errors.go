@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -23,21 +24,25 @@ type FailedError struct {
 	Of      int     // how many references are in use
 }
 
-// Error has the failures on lines of their own, each with what to do.
+// Error has the failures on lines of their own, and then what to do, each advice
+// once.
 func (e *FailedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of the %d references cannot be locked:", len(e.Entries), e.Of)
+	var advice []string
 	for _, f := range e.Entries {
 		err := f.Err
-		var advice string
 		if of, ok := errors.AsType[*lifecycle.Error](err); ok {
 			// The entry's reference stands there already.
-			err, advice = of.Err, of.Advice
+			err = of.Err
+			if of.Advice != "" && !slices.Contains(advice, of.Advice) {
+				advice = append(advice, of.Advice)
+			}
 		}
 		fmt.Fprintf(&b, "\n  %s, for %s: %v", f.Reference, strings.Join(f.Images, ", "), err)
-		if advice != "" {
-			b.WriteString("\n    " + advice)
-		}
+	}
+	for _, line := range advice {
+		b.WriteString("\n" + line)
 	}
 	return b.String()
 }
@@ -67,6 +72,15 @@ func (e *PlatformError) Error() string {
 
 // Is says whether target is lifecycle.ErrSource.
 func (e *PlatformError) Is(target error) bool { return target == lifecycle.ErrSource }
+
+// timeoutError says that a reference had no answer in time.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("there was no answer within %s", e.after) }
+
+func (e *timeoutError) Is(target error) bool {
+	return target == lifecycle.ErrUnreachable || target == context.DeadlineExceeded
+}
 
 // UnusedError is returned for references that are asked for by name and that no
 // image uses.

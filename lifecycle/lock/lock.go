@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,6 +41,10 @@ type Options struct {
 	Anew bool
 	// Jobs is how many references are asked for at once. The default is 16.
 	Jobs int
+	// Timeout is how long the answer for one reference may take; it fails then
+	// with an error that matches lifecycle.ErrUnreachable. The default is for
+	// ever: until ctx ends.
+	Timeout time.Duration
 	// Progress is called after each answer, from one goroutine at a time, with
 	// how many there are and how many there will be. It may be nil.
 	Progress func(done, all int)
@@ -164,7 +169,7 @@ func ask(ctx context.Context, all []Entry, needs map[string]need, o Options) err
 	done := 0
 	for _, e := range asked {
 		g.Go(func() error {
-			e.ask(ctx, needs, o.Resolver)
+			e.askWithin(ctx, needs, o)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; o.Progress != nil && ctx.Err() == nil {
@@ -175,6 +180,15 @@ func ask(ctx context.Context, all []Entry, needs map[string]need, o Options) err
 	}
 	_ = g.Wait() // each entry has its own error
 	return context.Cause(ctx)
+}
+
+func (e *Entry) askWithin(ctx context.Context, needs map[string]need, o Options) {
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, &timeoutError{after: o.Timeout})
+		defer cancel()
+	}
+	e.ask(ctx, needs, o.Resolver)
 }
 
 func (e *Entry) ask(ctx context.Context, needs map[string]need, from Resolver) {

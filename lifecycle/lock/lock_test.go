@@ -188,7 +188,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	for _, words := range []string{
-		"3 of the 4 references cannot be locked:", "\n  " + broken + ", for b: ", "\n  " + secret + ", for c: ", "403 Forbidden", "\n    Ask for access to ",
+		"3 of the 4 references cannot be locked:", "\n  " + broken + ", for b: ", "\n  " + secret + ", for c: ", "403 Forbidden", "\nAsk for access to ",
 		"\n  " + none + ", for d: image not found in the registry",
 	} {
 		if !strings.Contains(err.Error(), words) {
@@ -342,5 +342,29 @@ func TestDeadline(t *testing.T) {
 	_, err := lock.Compare(ctx, newTree("", "", goImage("api", "registry.invalid/base:1")), lock.Options{Resolver: newResolver(t, nil)})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got the error %v, want the deadline", err)
+	}
+}
+
+// A registry that never answers takes nothing from the others.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	host := devtest.Registry(t)
+	proxy, err := faultproxy.Start("http://"+host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	proxy.Add(faultproxy.Rule{Method: http.MethodHead, Do: faultproxy.Stall()})
+	fine, stalled := host+"/base:1", proxy.Host()+"/base:1"
+	now := move(t, fine, "linux/amd64")
+	r, err := lock.Compare(t.Context(), newTree("", locked(t, fine, string(now)), goImage("a", fine), goImage("b", stalled)),
+		lock.Options{Resolver: newResolver(t, nil), Timeout: 10 * time.Millisecond})
+	failed, ok := errors.AsType[*lock.FailedError](err)
+	if !ok || len(failed.Entries) != 1 || !errors.Is(err, lifecycle.ErrUnreachable) ||
+		!strings.HasSuffix(err.Error(), "\n  "+stalled+", for b: there was no answer within 10ms") {
+		t.Fatalf("got the error %v", err)
+	}
+	if r.Lock().Images[fine] != string(now) {
+		t.Errorf("the other one is %v", r.Entries)
 	}
 }
