@@ -39,6 +39,7 @@ type attributes struct {
 	key     string
 	settled bool
 	missing []string // folders that have none
+	linked  bool     // one is a link, or a folder
 }
 
 var noFolding = regexp.MustCompile(`(?im)^\s*ignorecase\s*=\s*false\s*$`)
@@ -116,6 +117,7 @@ func (s *surroundings) attributes(dir string) attributes {
 	if err != nil {
 		a.missing = append(a.missing, dir)
 	} else {
+		a.linked = a.linked || !info.Mode().IsRegular()
 		a.settled = a.settled && s.settled(info)
 		a.key = checksum([]byte(a.key + " " + dir + " " + fileKey(info)))[:16]
 	}
@@ -130,8 +132,12 @@ func (s *surroundings) of(name string) attributes {
 }
 
 // indexed says whether git would take the attributes of a file from the index,
-// since there are none in the working directory, see gitattributes(5).
+// since there are none in the working directory, see gitattributes(5), or a link
+// that it does not follow.
 func (s *surroundings) indexed(ctx context.Context, name string, base *baseTree) (bool, error) {
+	if s.of(name).linked {
+		return true, nil
+	}
 	for _, dir := range s.of(name).missing {
 		file := path.Join(dir, attributesFile)
 		if s.staged[file] {

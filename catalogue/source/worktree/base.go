@@ -56,7 +56,8 @@ func (b *baseTree) folder(ctx context.Context, dir string) (entries []source.Ent
 	return entries, nil
 }
 
-// with returns the tree with some files changed; the zero state removes one.
+// with returns the tree with some files changed, one without an ID if it is
+// empty; the zero state removes a file.
 func (b *baseTree) with(ctx context.Context, changes map[string]state) (source.Tree, error) {
 	if len(changes) == 0 && b.id != "" {
 		return source.Tree{ID: b.id, Objects: b.objects}, nil
@@ -139,7 +140,7 @@ func (m *maker) make(ctx context.Context, f *folder, dir string, exists bool) (s
 			delete(entries, name) // a folder in its place stays
 		}
 	}
-	if len(entries) == 0 && dir != "" {
+	if len(entries) == 0 {
 		return "", nil
 	}
 	return m.made.PutTree(slices.Collect(maps.Values(entries)))

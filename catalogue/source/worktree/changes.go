@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -62,14 +61,17 @@ func (c *checkout) changes(ctx context.Context, store *store, work *scratch, st 
 		todo = append(todo, e)
 	}
 	if len(todo) > 0 {
-		made, err := c.hash(ctx, store, work, st, base, around, todo)
-		if err != nil {
-			return nil, c.meanwhile(err, todo)
+		made, all, err := c.hash(ctx, store, work, st, base, around, todo)
+		switch {
+		case err != nil:
+			return nil, c.unlessMoved(err, todo)
+		case all:
+			changes = made
+		default:
+			for _, e := range todo {
+				changes[e.path] = made[e.path]
+			}
 		}
-		for _, e := range todo {
-			changes[e.path] = state{}
-		}
-		maps.Copy(changes, made)
 	}
 	if len(todo) > 0 || len(known.records) > len(edits) {
 		if err := c.remember(store, work, known, edits, todo, changes); err != nil {
@@ -115,8 +117,8 @@ func (c *checkout) tooLarge(edits []edit) error {
 		fmt.Sprintf("at most %d bytes are read of a file that is not committed; name it in .gitignore", c.maxFile)}
 }
 
-// meanwhile tells a failure from one that only came of a file's being changed.
-func (c *checkout) meanwhile(err error, edits []edit) error {
+// unlessMoved tells a failure from one that only came of a file's being changed.
+func (c *checkout) unlessMoved(err error, edits []edit) error {
 	var failed *GitError
 	if !errors.As(err, &failed) {
 		return err

@@ -121,6 +121,30 @@ func reference(t testing.TB, dir, sub string) source.ID {
 	return source.ID(runGit(t, at, "write-tree"))
 }
 
+// referenceHere is the tree that plain git makes with a copy of a checkout's
+// index: unlike in a copy of the checkout, files that are as their entries say
+// are not looked into, even if they would now be stored otherwise.
+func referenceHere(t testing.TB, dir string) source.ID {
+	t.Helper()
+	private := temp(t)
+	index := filepath.Join(private, "index")
+	from := filepath.Join(dir, runGit(t, dir, "rev-parse", "--git-path", "index"))
+	if _, err := os.Stat(from); err == nil {
+		if out, err := exec.Command("cp", "-a", from, index).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v: %s", err, out)
+		}
+	}
+	env := testEnv("GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+private, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(dir, ".git", "objects"))
+	if _, err := tryGit(dir, env, "add", "-A"); err != nil {
+		t.Fatal(err)
+	}
+	id, err := tryGit(dir, env, "write-tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source.ID(id)
+}
+
 // listing names the files of a tree and their objects, each of which can be read.
 func listing(t testing.TB, tree source.Tree) string {
 	t.Helper()

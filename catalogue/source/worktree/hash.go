@@ -13,14 +13,14 @@ import (
 // maxArgs is how many bytes of arguments are given to git: Windows takes 32 Ki.
 const maxArgs = 16 << 10
 
-// hash has git make objects of files, and returns what it made of them: of one
-// that has gone nothing, and what it takes to be another's name by that name.
+// hash has git make objects of files, and returns what it made of them, nothing of
+// one that has gone; or, if it says so, all that is not as in HEAD.
 //
 // For a few files git gets an index with only them in it: reading and writing a
 // large one takes longer than all the rest. It gets the user's where the index
 // says more: which names are taken to be the same, what is outside of a sparse
 // checkout, and the attributes that are not in the working directory.
-func (c *checkout) hash(ctx context.Context, store *store, work *scratch, st *status, base *baseTree, around *surroundings, edits []edit) (map[string]state, error) {
+func (c *checkout) hash(ctx context.Context, store *store, work *scratch, st *status, base *baseTree, around *surroundings, edits []edit) (made map[string]state, all bool, err error) {
 	var args []string
 	size := 0
 	whole := around.sparse
@@ -32,27 +32,29 @@ func (c *checkout) hash(ctx context.Context, store *store, work *scratch, st *st
 		}
 		indexed, err := around.indexed(ctx, e.path, base)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		whole = whole || indexed || e.untracked && around.foldsCase || size > maxArgs
 	}
 	if whole {
-		return c.hashAll(ctx, store, work, st, edits)
+		made, err = c.hashAll(ctx, store, work, st, edits)
+		return made, true, err
 	}
 	index := work.path("small")
 	args = slices.Concat([]string{"update-index", "--add", "--remove", "--replace"}, args, []string{"-z", "--stdin"})
 	_, remarks, err := c.run(ctx, store.objects(), index, names(edits), args...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := c.filterFailed(ctx, store, index, remarks, edits); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	out, _, err := c.run(ctx, store.objects(), index, nil, "ls-files", "--stage", "-z")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return c.parseStaged(out, edits)
+	made, err = c.parseStaged(out, edits)
+	return made, false, err
 }
 
 // names are the paths of files, each with a NUL after it.
@@ -82,7 +84,8 @@ func (c *checkout) parseStaged(out []byte, edits []edit) (map[string]state, erro
 	return made, notNested(made, edits)
 }
 
-// hashAll has git look at all files once more.
+// hashAll has git look at all files once more, and returns all that is not as in
+// HEAD.
 func (c *checkout) hashAll(ctx context.Context, store *store, work *scratch, st *status, edits []edit) (map[string]state, error) {
 	index := work.path("whole")
 	if err := clone(work.path("index"), index); ignoreMissing(err) != nil {

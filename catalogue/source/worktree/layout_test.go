@@ -87,6 +87,29 @@ var layoutCases = []struct {
 		write(t, dir, "new/x", "new")
 		return dir, ""
 	}},
+	{"SHA-256", func(t *testing.T) (string, string) {
+		dir := temp(t)
+		runGit(t, dir, "init", "-q", "--object-format=sha256")
+		write(t, dir, "a", "1")
+		write(t, dir, "d/a", "1")
+		commit(t, dir)
+		write(t, dir, "a", "2")
+		write(t, dir, "d/b", "2")
+		return dir, ""
+	}},
+	{"SHA-256 and nothing left", func(t *testing.T) (string, string) {
+		dir := temp(t)
+		runGit(t, dir, "init", "-q", "--object-format=sha256")
+		write(t, dir, "a", "1")
+		commit(t, dir)
+		remove(t, dir, "a")
+		return dir, ""
+	}},
+	{"SHA-256 and no commit", func(t *testing.T) (string, string) {
+		dir := temp(t)
+		runGit(t, dir, "init", "-q", "--object-format=sha256")
+		return dir, ""
+	}},
 	{"file system monitor", func(t *testing.T) (string, string) {
 		dir := newRepo(t)
 		// One that says that nothing has changed, and that it was asked.

@@ -15,15 +15,28 @@ import (
 // that of the commit that follows.
 func TestRandomEdits(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
 			dir := newRepo(t)
+			if seed%3 == 1 {
+				runGit(t, dir, "config", "core.autocrlf", "true")
+			}
 			for step := range 25 {
 				what := randomise(t, r, dir)
-				got := snapshot(t, dir)
-				if want := reference(t, dir, ""); got.ID != want {
+				c, err := open(Config{Dir: dir, Env: testEnv()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seed%2 == 1 {
+					c.resolution = 0 // what was edited before this step is known
+				}
+				got, err := c.snapshot(t.Context())
+				if err != nil {
+					t.Fatalf("step %d, after %s: %v", step, what, err)
+				}
+				if want := referenceHere(t, dir); got.ID != want {
 					t.Fatalf("step %d, after %s\ngit's tree is %s, not %s of\n%s", step, what, want, got.ID, listing(t, got))
 				}
 				listing(t, got) // all of it can be read
@@ -42,7 +55,7 @@ func TestRandomEdits(t *testing.T) {
 func randomise(t testing.TB, r *rand.Rand, dir string) string {
 	t.Helper()
 	var done []string
-	names := []string{"a", "b", "d", "e", "f", "a b", "é", "-x", "q\"", ".gitignore", "ignored"}
+	names := []string{"a", "b", "d", "e", "f", "a b", "é", "-x", "q\"", ".gitignore", "ignored", ".gitattributes"}
 	for range 1 + r.IntN(6) {
 		parts := make([]string, 1+r.IntN(3))
 		for i := range parts {
@@ -53,6 +66,12 @@ func randomise(t testing.TB, r *rand.Rand, dir string) string {
 		content := strings.Repeat(fmt.Sprintln(r.IntN(4)), 1+r.IntN(3))
 		if parts[len(parts)-1] == ".gitignore" {
 			content = "ignored\n"
+		}
+		switch {
+		case parts[len(parts)-1] == ".gitattributes":
+			content = []string{"* text\n", "a -text\n", "* eol=crlf\n", "b text=auto\n"}[r.IntN(4)]
+		case r.IntN(3) == 0:
+			content = strings.ReplaceAll(content, "\n", "\r\n")
 		}
 		op := r.IntN(12)
 		if op < 8 && (os.RemoveAll(p) != nil || os.MkdirAll(filepath.Dir(p), 0o755) != nil) {

@@ -133,25 +133,6 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Object IDs of SHA-256 are read where source reads them.
-func TestSHA256(t *testing.T) {
-	t.Parallel()
-	dir := temp(t)
-	runGit(t, dir, "init", "-q", "--object-format=sha256")
-	write(t, dir, "a", "1")
-	commit(t, dir)
-	write(t, dir, "a", "2")
-	if _, err := source.Open(dir); err != nil {
-		if _, got := Snapshot(t.Context(), Config{Dir: dir, Env: testEnv()}); !errors.Is(got, source.ErrUnsupported) {
-			t.Errorf("%v, want what source says: %v", got, err)
-		}
-		return
-	}
-	if got, want := snapshot(t, dir).ID, reference(t, dir, ""); got != want {
-		t.Errorf("git's tree is %s, not %s", want, got)
-	}
-}
-
 func TestNoGit(t *testing.T) {
 	t.Parallel()
 	_, err := Snapshot(t.Context(), Config{Dir: newRepo(t), Git: "no-such-git"})

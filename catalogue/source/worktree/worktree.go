@@ -29,6 +29,12 @@ type Config struct {
 	// MaxFile is the size in bytes of the largest file that is not committed
 	// and still read. The default is 1 GiB.
 	MaxFile int64
+	// Meanwhile, if not nil, is called with the tree of HEAD while git looks at
+	// the files, and has returned when Snapshot does. The tree that Snapshot
+	// returns is often the same, and else most of it is; both read the same
+	// Objects, which keep what was read. It is not called where there is no
+	// commit.
+	Meanwhile func(ctx context.Context, head source.Tree)
 	// Log is told what git remarks on. The default discards.
 	Log *slog.Logger
 }
@@ -77,6 +83,7 @@ func (c *checkout) snapshot(ctx context.Context) (tree source.Tree, err error) {
 type checkout struct {
 	git
 	repo    *source.Repository
+	config  Config
 	gitDir  string // this checkout's own
 	common  string // with the objects
 	private private
@@ -111,7 +118,7 @@ func open(c Config) (*checkout, error) {
 		return nil, err
 	}
 	return &checkout{
-		git: g, repo: repo, gitDir: repo.GitDir(), common: common,
+		git: g, repo: repo, config: c, gitDir: repo.GitDir(), common: common,
 		private: newPrivate(repo.GitDir(), common), maxFile: c.MaxFile, resolution: resolution,
 	}, nil
 }
@@ -160,6 +167,11 @@ func (c *checkout) take(ctx context.Context) (source.Tree, error) {
 	if err != nil {
 		return source.Tree{}, err
 	}
+	objects, err := source.OpenObjects(store.objects())
+	if err != nil {
+		return source.Tree{}, err
+	}
+	defer c.meanwhile(ctx, objects)()
 	st, err := c.status(ctx, store, work)
 	if err != nil {
 		return source.Tree{}, err
@@ -167,16 +179,29 @@ func (c *checkout) take(ctx context.Context) (source.Tree, error) {
 	if err := c.refuse(st); err != nil {
 		return source.Tree{}, err
 	}
-	return c.tree(ctx, store, work, st)
+	return c.tree(ctx, objects, store, work, st)
+}
+
+// meanwhile starts what the caller wants to do meanwhile, once; wait for it.
+func (c *checkout) meanwhile(ctx context.Context, objects source.Objects) (wait func()) {
+	do := c.config.Meanwhile
+	c.config.Meanwhile = nil
+	if do == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if head, err := c.repo.Commit(ctx, ""); err == nil { // else git says what is wrong
+			do(ctx, source.Tree{ID: head.Tree.ID, Objects: objects})
+		}
+	}()
+	return func() { <-done }
 }
 
 // tree makes the tree of HEAD and of what is not as it is there.
-func (c *checkout) tree(ctx context.Context, store *store, work *scratch, st *status) (source.Tree, error) {
-	read, err := source.OpenObjects(store.objects())
-	if err != nil {
-		return source.Tree{}, err
-	}
-	base := &baseTree{objects: read}
+func (c *checkout) tree(ctx context.Context, objects source.Objects, store *store, work *scratch, st *status) (source.Tree, error) {
+	base := &baseTree{objects: objects}
 	if st.head != "" {
 		commit, err := c.repo.Commit(ctx, string(st.head))
 		if err != nil {
@@ -188,5 +213,15 @@ func (c *checkout) tree(ctx context.Context, store *store, work *scratch, st *st
 	if err != nil {
 		return source.Tree{}, err
 	}
-	return base.with(ctx, changes)
+	tree, err := base.with(ctx, changes)
+	if err == nil && tree.ID == "" {
+		return c.empty(ctx, objects, store, work)
+	}
+	return tree, err
+}
+
+// empty is the tree without entries. Git knows by which ID.
+func (c *checkout) empty(ctx context.Context, objects source.Objects, store *store, work *scratch) (source.Tree, error) {
+	out, _, err := c.run(ctx, store.objects(), work.path("empty"), nil, "hash-object", "-t", "tree", "-w", "--stdin")
+	return source.Tree{ID: source.ID(strings.TrimSpace(string(out))), Objects: objects}, err
 }
