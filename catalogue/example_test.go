@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -126,6 +127,91 @@ func ExampleComputeFingerprint() {
 	f, err := catalogue.ComputeFingerprint([]catalogue.Field{{Key: "b", Value: "2"}, {Key: "a", Value: "1"}})
 	fmt.Println(f, err)
 	// Output: sha256:3fb4acc34502d503c409224541c7a1ea5e26b7a6fcbcd11fe7a4100848045a14 <nil>
+}
+
+const dockerYAML = `
+apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+images:
+- name: base
+  build: {dockerfile: {path: base/Dockerfile}}
+  inputs: [base]
+- name: web
+  build: {dockerfile: {path: web/Dockerfile}}
+  inputs: [web]
+`
+
+func dockerTree(lock string) source.Tree {
+	t, err := source.FromFiles(map[string]source.File{
+		"pharos.yaml":     {Content: dockerYAML},
+		"pharos.lock":     {Content: lock},
+		"base/Dockerfile": {Content: "FROM alpine:3\n"},
+		"web/Dockerfile":  {Content: "# syntax=docker/dockerfile:1\nFROM alpine:3 AS build\nFROM base\nCOPY --from=build /a /a\n"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return t
+}
+
+// A program that locks references asks a registry for each of them, writes the
+// lock, and has it committed.
+func ExampleCatalogue_References() {
+	ctx := context.Background()
+	t := dockerTree("{apiVersion: pharos.dev/v1alpha1, kind: Lock, images: {}}")
+	c, err := catalogue.Load(ctx, t)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.States(ctx, t)
+	fmt.Println(err)
+	references, err := c.References(ctx, t)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lock := catalogue.Lock{Images: map[string]string{}}
+	for i, r := range references {
+		fmt.Println(r.Reference, r.Images)
+		lock.Images[r.Reference] = "sha256:" + strings.Repeat(fmt.Sprint(i), 64)
+	}
+	written, err := lock.Marshal()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s", written)
+	states, err := c.States(ctx, dockerTree(string(written)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range states {
+		fmt.Println(s.Image.Name, "is built on", s.Dependencies, len(s.Bases), "base")
+		if s.Frontend != "" {
+			fmt.Println("  by", s.Frontend)
+		}
+	}
+	// Output:
+	// image base: is built on alpine:3, whose digest is in neither the recipe nor pharos.lock: run kubectl pharos lock and commit pharos.lock
+	// image web: is built on alpine:3, docker/dockerfile:1, whose digest is in neither the recipe nor pharos.lock: run kubectl pharos lock and commit pharos.lock
+	// image web: is built on base, of which there is no fingerprint: correct what is wrong there first
+	// alpine:3 [base web]
+	// docker/dockerfile:1 [web]
+	// # Written by kubectl pharos lock; commit it. It says which image each tag stands for.
+	// apiVersion: pharos.dev/v1alpha1
+	// kind: Lock
+	// images:
+	//   "alpine:3": "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	//   "docker/dockerfile:1": "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	// base is built on [] 1 base
+	// web is built on [base] 1 base
+	//   by docker/dockerfile:1@sha256:1111111111111111111111111111111111111111111111111111111111111111
+}
+
+func ExampleParseLock() {
+	_, err := catalogue.ParseLock("pharos.lock", []byte("apiVersion: pharos.dev/v1alpha1\nkind: Lock\nimages:\n  alpine:3: latest\n  A B: x\n"))
+	fmt.Println(err)
+	// Output:
+	// pharos.lock:4:13: images["alpine:3"]: is "latest", and must be "sha256:" and 64 lower-case hexadecimal digits: run kubectl pharos lock and commit pharos.lock
+	// pharos.lock:5:8: images["A B"]: is no reference of an image
 }
 
 func ExampleCheck() {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // vector is a fingerprint with the bytes that it is the hash of. The vectors
@@ -93,7 +95,7 @@ func packageComment(t *testing.T, after, before string) string {
 func TestFingerprintByHand(t *testing.T) {
 	t.Parallel()
 	script := packageComment(t, "By hand:", "prints\n")
-	said := packageComment(t, "\nprints", "An image whose base")
+	said := packageComment(t, "\nprints", "With git, sha256sum")
 	if got := strings.Fields(shell(t, "", script))[0]; got != said {
 		t.Errorf("the example prints %s, the package comment says %s", got, said)
 	}
@@ -105,6 +107,50 @@ func TestFingerprintByHand(t *testing.T) {
 	}
 	if got, err := ComputeFingerprint(preimage); err != nil || got != Fingerprint("sha256:"+said) {
 		t.Errorf("ComputeFingerprint says %s, %v", got, err)
+	}
+}
+
+// The other example needs a repository and its lock.
+func TestDockerfileFingerprintByHand(t *testing.T) {
+	t.Parallel()
+	files := []file{
+		{path: FileName, content: header + "images:\n- name: web\n  build: {dockerfile: {path: web/Dockerfile}}\n  inputs: [web]\n"},
+		{path: "web/Dockerfile", content: "# syntax=docker/dockerfile:1\nFROM alpine:3\nCOPY web/run /\n"},
+		{path: "web/run", content: "#!/bin/sh\n", mode: source.ModeExecutable}, {path: "other"},
+		locked(t, "alpine:3", digestOf("1"), "docker/dockerfile:1", digestOf("2"), "alpine", digestOf("3")),
+	}
+	repository := t.TempDir()
+	git(t, repository, "", "init", "-q")
+	git(t, repository, fastImport("refs/heads/main", 1, files), "fast-import", "--quiet")
+	git(t, repository, "", "symbolic-ref", "HEAD", "refs/heads/main")
+	git(t, repository, "", "checkout", "-q", "HEAD", "--", LockFileName)
+	tree := makeTree(t, files...)
+	c, err := Load(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := c.States(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := packageComment(t, "and the inputs [web]:", "Where a base is kept")
+	if got := strings.Fields(shell(t, "", "cd '"+repository+"' && "+script))[0]; "sha256:"+got != string(states[0].Fingerprint) {
+		t.Errorf("the package comment's commands print %s, want %s", got, states[0].Fingerprint)
+	}
+}
+
+// The package comment shows a lock.
+func TestLockOfThePackageComment(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "document of kind Lock:\n//\n")
+	text, _, _ := strings.Cut(rest, "\n//\n")
+	text = strings.ReplaceAll("\n"+text, "\n//\t", "\n")
+	if lock, err := ParseLock(LockFileName, []byte(text)); err != nil || len(lock.Images) != 2 {
+		t.Errorf("%v, %v, of %s", lock, err, text)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,8 +12,8 @@ import (
 )
 
 var (
-	// ErrUnsupported is matched by the error of an image whose fingerprint
-	// this version cannot compute.
+	// ErrUnsupported is matched by the error of an image whose kind of build
+	// is none that this version knows.
 	ErrUnsupported = errors.New("not supported by this version")
 	// ErrUnlocked is matched by an *UnlockedError.
 	ErrUnlocked = errors.New("a base image is not named by digest")
@@ -24,7 +25,14 @@ type ImageError struct {
 	Err   error
 }
 
-func (e *ImageError) Error() string { return "image " + e.Image + ": " + e.Err.Error() }
+func (e *ImageError) Error() string {
+	var lines []string
+	for _, err := range leaves(e.Err) {
+		lines = append(lines, "image "+e.Image+": "+err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
 func (e *ImageError) Unwrap() error { return e.Err }
 
 // InputError is returned for a file that an image's recipe needs and its inputs
@@ -38,13 +46,18 @@ func (e *InputError) Error() string { return e.Path + " " + e.Reason }
 
 // States computes the fingerprints of all images at a tree, several at once.
 // Together with the catalogue that Load reads from the same tree they are a
-// pure function of it.
+// pure function of it: what references stand for is read from the tree's own
+// pharos.lock.
 //
 // If some images have no fingerprint, States returns the others, in the
 // catalogue's order, with an error that holds an *ImageError for each that has
-// none: FailedImages picks them out. These match what Prune returns,
-// *InputError, ErrUnlocked or ErrUnsupported. When ctx ends there are no
-// states, and the error matches ctx's.
+// none: FailedImages picks them out. These match what Prune returns, or hold an
+// *InputError, what is wrong with a Dockerfile (see catalogue/dockerfile), an
+// *UnlockedError, a *DependencyError or a *CycleError; all that is wrong with an
+// image is reported at once. There are no states if pharos.lock cannot be read,
+// with the error of LoadLock; if all images together take more than the package
+// comment's limits, with a *TooLargeError; and when ctx ends, with an error that
+// matches ctx's.
 func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, error) {
 	r, err := c.look(ctx, newWalker(tree.Objects), tree)
 	if err != nil {
