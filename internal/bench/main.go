@@ -34,6 +34,7 @@ var groups = []struct {
 	{"render", renders},
 	{"build", builds},
 	{"fingerprint", fingerprints},
+	{"worktree", workTrees},
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
@@ -42,13 +43,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	pattern := f.String("run", "", "run the groups of cases (noop, render, build, fingerprint) whose name matches this regular `expression`")
+	pattern := f.String("run", "", "run the groups of cases (noop, render, build, fingerprint, worktree) whose name matches this regular `expression`")
 	rounds := f.Int("n", 10, "how often each side of a case is run; a cold build at most 3 times")
 	var size repoSize
-	f.IntVar(&size.files, "files", 5000, "the files of the repositories that are made to be fingerprinted")
+	f.IntVar(&size.files, "files", 5000, "the files of the repositories that are made to be fingerprinted or edited")
 	f.IntVar(&size.images, "images", 30, "the images of such a repository")
 	f.IntVar(&size.commits, "commits", 1000, "the commits of such a repository; another one has ten times as many")
-	repository := f.String("repository", "", "fingerprint the images of this repository instead, by its `folder`")
+	repository := f.String("repository", "", "fingerprint the images of this repository instead, by its `folder`, and edit a clone of it")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
