@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var codeBlock = regexp.MustCompile("(?ms)^```(yaml|sh)\n(.*?)^```$")
+var codeBlock = regexp.MustCompile("(?ms)^```(yaml|dockerfile|sh)\n(.*?)^```$")
 
 // The commands of the page on fingerprints, run one after the other, give by
 // hand what the plugin gives.
@@ -23,15 +23,20 @@ func TestFingerprintsByHand(t *testing.T) {
 		"go.mod":                    "module shop.example\n\ngo 1.26\n\ntoolchain go1.26.8\n",
 		"services/api/main.go":      "package main\n\nfunc main() {}\n",
 		"services/api/main_test.go": "package main\n",
+		"web/index.html":            "<h1>Shop</h1>\n",
 		"README.md":                 "# Shop\n",
 	}
 	script := "set -e\nkubectl() { shift; " + program + " \"$@\"; }\ngit init -q -b main\ngit add -A\ngit commit -q -m one\n"
 	for _, block := range codeBlock.FindAllStringSubmatch(string(page), -1) {
-		switch {
+		switch code := block[2]; {
 		case block[1] == "sh":
-			script += block[2]
-		case files["pharos.yaml"] == "":
-			files["pharos.yaml"] = block[2]
+			script += code
+		case block[1] == "dockerfile":
+			files["web/Dockerfile"] += code
+		case strings.Contains(code, "kind: Lock\n"):
+			files["pharos.lock"] += code
+		default: // a catalogue, and more of its images
+			files["pharos.yaml"] += code
 		}
 	}
 	dir := t.TempDir()
@@ -53,15 +58,18 @@ func TestFingerprintsByHand(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	columns := regexp.MustCompile(`(?m)^api +go +2 +sha256:([0-9a-f]{64}) +([0-9a-f]{40})$`).FindStringSubmatch(string(out))
-	if columns == nil {
+	web := regexp.MustCompile(`(?m)^web +dockerfile +2 +sha256:([0-9a-f]{64}) `).FindStringSubmatch(string(out))
+	if columns == nil || web == nil {
 		t.Fatalf("the first command gives\n%s", out)
 	}
 	byHand := "go.mod\nservices/api/main.go\n" + columns[2] + "\n"
 	if rest := strings.Split(string(out), byHand); len(rest) != 2 {
 		t.Errorf("the pruned tree is not %s in\n%s", columns[2], out)
 	}
-	if !strings.Contains(string(out), "\n"+columns[1]+"  -\n") {
-		t.Errorf("the fingerprint is not %s in\n%s", columns[1], out)
+	for _, fingerprint := range []string{columns[1], web[1]} {
+		if !strings.Contains(string(out), "\n"+fingerprint+"  -\n") {
+			t.Errorf("%s is not computed by hand in\n%s", fingerprint, out)
+		}
 	}
 	if !strings.Contains(string(out), "go.toolchain go1.26.8\nplatform.0000 linux/amd64\ntree "+columns[2]+"\n") {
 		t.Errorf("the fields are not shown in\n%s", out)
