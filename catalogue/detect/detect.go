@@ -146,7 +146,7 @@ type run struct {
 }
 
 func (d *detection) note(format string, args ...any) {
-	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+	d.notes = append(d.notes, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // unlocked returns the references of a catalogue that are to be locked.

@@ -161,7 +161,7 @@ func (g *graph) follow(ctx context.Context, dir string, o *overlay, visited map[
 				return err
 			}
 		case strings.Contains(entry, "://") || strings.HasPrefix(entry, "github.com/"):
-			g.note("%s uses %s, which is fetched from elsewhere: copy it into the repository, since a commit is delivered from its own tree only", k.file, oneLine(entry))
+			g.note("%s uses %s, which is fetched from elsewhere: copy it into the repository, since a commit is delivered from its own tree only", k.file, entry)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (d *detection) write(targets []target) []byte {
 		w.image(c)
 	}
 	for _, note := range d.notes {
-		w.comment("", oneLine(note)+".")
+		w.comment("", note+".")
 	}
 	delivery := append(d.deliveryFolders(), ownFiles)
 	w.comment("", deliveryWhy(len(delivery) > 1))

@@ -19,12 +19,15 @@ func (k *check) goImage(p programs) {
 	for _, problem := range reads.Problems {
 		k.add(catalogue.Finding{Path: problem.At, Message: "its package does not load: " + problem.String()})
 	}
-	k.packages(reads)
 	read := map[string]bool{}
-	var all, left []string
+	var all []string
 	for _, f := range reads.Files {
 		all, read[f.Path] = append(all, f.Path), true
-		if !k.image.Inputs.Match(f.Path) && f.Why != gopackage.Source {
+	}
+	covered := k.packages(reads.Files)
+	var left []string
+	for _, f := range reads.Files {
+		if !k.image.Inputs.Match(f.Path) && f.Why != gopackage.Source && (f.Why != gopackage.Embedded || !covered[f.Package]) {
 			left = append(left, f.Path)
 		}
 	}
@@ -40,40 +43,42 @@ func (k *check) goImage(p programs) {
 	}
 }
 
-// packages finds the source files that are left out, of a whole package at once
-// if all of them are.
-func (k *check) packages(reads gopackage.Reads) {
+// packages finds the source files that are left out. Where none of a package's is
+// an input, its folder is what to add, which covers what it embeds: such packages
+// are returned.
+func (k *check) packages(files []gopackage.File) (covered map[string]bool) {
 	left, declared := map[string][]string{}, map[string]bool{}
-	names := map[string]string{}
-	var order []string
-	for _, f := range reads.Files {
-		if f.Why != gopackage.Source {
+	covered = map[string]bool{}
+	var order []string // of packages
+	dirs := map[string]string{}
+	for _, f := range files {
+		switch {
+		case f.Package == "" || f.Why == gopackage.Link:
 			continue
-		}
-		dir := path.Dir(f.Path)
-		names[dir] = f.Package
-		if k.image.Inputs.Match(f.Path) {
-			declared[dir] = true
+		case k.image.Inputs.Match(f.Path):
+			declared[f.Package] = declared[f.Package] || f.Why == gopackage.Source
 			continue
+		case left[f.Package] == nil:
+			order = append(order, f.Package)
 		}
-		if left[dir] == nil {
-			order = append(order, dir)
+		if f.Why == gopackage.Source {
+			dirs[f.Package] = path.Dir(f.Path)
 		}
-		left[dir] = append(left[dir], f.Path)
+		left[f.Package] = append(left[f.Package], f.Path)
 	}
-	for _, dir := range order {
-		if declared[dir] {
-			for _, file := range left[dir] {
-				k.leftOut(cover{pattern: Literal(file), files: []string{file}}, "belongs to package "+names[dir]+", which would be built without it")
-			}
-			continue
+	for _, pkg := range order {
+		dir, sources := dirs[pkg]
+		if sources && !declared[pkg] && dir != "." {
+			covered[pkg] = true
+			k.leftOut(cover{dir: dir, pattern: Literal(dir), files: left[pkg]}, "is package "+pkg+", which the program needs")
 		}
-		pattern := Literal(dir)
-		if dir == "." {
-			pattern = "*.go"
-		}
-		k.leftOut(cover{dir: dir, pattern: pattern, files: left[dir]}, "is package "+names[dir]+", which the program needs")
 	}
+	for _, f := range files {
+		if f.Why == gopackage.Source && !covered[f.Package] && !k.image.Inputs.Match(f.Path) {
+			k.leftOut(cover{pattern: Literal(f.Path), files: []string{f.Path}}, "belongs to package "+f.Package+", which would be built without it")
+		}
+	}
+	return covered
 }
 
 // role says what a file is read for.
