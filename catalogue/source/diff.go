@@ -17,7 +17,8 @@ type Change struct {
 // descends only where IDs differ. The zero Tree holds nothing. A rename is a
 // path that went and one that came; a file that became a directory is one that
 // went, and what the directory holds came. Errors: ErrNotFound if an object is
-// missing; ErrTooLarge if there are more than two million changes.
+// missing; ErrTooLarge if there are more than two million changes, or if their
+// paths have more than 256 MiB in all.
 func Diff(ctx context.Context, old, new Tree) ([]Change, error) {
 	d := differ{old: old.Objects, new: new.Objects}
 	err := d.dirs(ctx, old.ID, new.ID, "", 0)
@@ -27,9 +28,14 @@ func Diff(ctx context.Context, old, new Tree) ([]Change, error) {
 	return d.changes, nil
 }
 
+// maxPaths bounds the bytes of all paths that are gathered: a few kilobytes of
+// trees can stand for long ones many times over.
+const maxPaths = 256 << 20
+
 type differ struct {
 	old, new Objects
 	changes  []Change
+	paths    int // their bytes
 }
 
 func (d *differ) dirs(ctx context.Context, old, new ID, dir string, depth int) error {
@@ -90,6 +96,9 @@ func (d *differ) entry(ctx context.Context, o, n Entry, dir string, depth int) e
 	if o.Mode != n.Mode || o.ID != n.ID {
 		if len(d.changes) == maxEntries {
 			return fmt.Errorf("%s: there are more than %d changes: %w", p, maxEntries, ErrTooLarge)
+		}
+		if d.paths += len(p); d.paths > maxPaths {
+			return fmt.Errorf("the paths that differ have more than %d bytes: %w", maxPaths, ErrTooLarge)
 		}
 		d.changes = append(d.changes, Change{Path: p, Old: o, New: n})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 
@@ -58,19 +59,16 @@ func Export(ctx context.Context, tree Tree, dir string) error {
 	var lfs []error
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)
-	for _, f := range p.files {
+	for _, files := range p.byFolder() {
 		if gctx.Err() != nil {
 			break
 		}
 		g.Go(func() error {
-			err := f.write(gctx, tree.Objects, root)
-			if !errors.Is(err, ErrLFS) {
-				return err
-			}
+			refused, err := writeFiles(gctx, tree.Objects, root, files)
 			mu.Lock()
 			defer mu.Unlock()
-			lfs = append(lfs, err)
-			return nil
+			lfs = append(lfs, refused...)
+			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -110,28 +108,87 @@ func checkEmpty(root *os.Root) error {
 	return nil
 }
 
+// writeFiles writes files of one folder, and returns the errors of those that
+// are Git LFS pointers. Without a root it only looks for these. The folder is
+// opened once: opening each path from the root takes longer than all the rest.
+func writeFiles(ctx context.Context, objects Objects, root *os.Root, files []exported) (lfs []error, err error) {
+	if root != nil {
+		if root, err = openFolder(root, path.Dir(files[0].path)); err != nil {
+			return nil, err
+		}
+		defer root.Close()
+	}
+	for _, f := range files {
+		err := f.write(ctx, objects, root)
+		if errors.Is(err, ErrLFS) {
+			lfs = append(lfs, err)
+			continue
+		}
+		if err != nil {
+			return lfs, err
+		}
+	}
+	return lfs, nil
+}
+
+// openFolder opens a folder by its slash-separated path.
+func openFolder(root *os.Root, dir string) (*os.Root, error) {
+	name, err := filepath.Localize(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return root.OpenRoot(name)
+}
+
+// makeDirs makes the folders, each from the one that it lies in. Those come
+// before what they hold, so that the ones above the last are all that are open.
 func (p *exportPlan) makeDirs(root *os.Root) error {
+	type folder struct {
+		path string
+		root *os.Root
+	}
+	above := []folder{{".", root}}
+	leave := func() {
+		above[len(above)-1].root.Close()
+		above = above[:len(above)-1]
+	}
+	defer func() {
+		for len(above) > 1 {
+			leave()
+		}
+	}()
 	for _, d := range p.dirs {
-		name, err := filepath.Localize(d)
+		parent, base := path.Dir(d), path.Base(d)
+		for above[len(above)-1].path != parent {
+			leave()
+		}
+		name, err := filepath.Localize(base)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d, err)
 		}
-		if err := root.Mkdir(name, 0o755); err != nil {
+		in := above[len(above)-1].root
+		if err := in.Mkdir(name, 0o755); err != nil {
 			return err
 		}
-		if err := root.Chmod(name, 0o755); err != nil {
+		made, err := in.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		above = append(above, folder{d, made})
+		if err := made.Chmod(".", 0o755); err != nil { // the umask may have taken some away
 			return err
 		}
 	}
 	return nil
 }
 
-// write writes a file; without a root it only looks whether it could.
+// write writes a file into the root of its folder; without one it only looks
+// whether it could.
 func (f exported) write(ctx context.Context, objects Objects, root *os.Root) error {
 	if f.mode == ModeSymlink && root == nil {
 		return nil
 	}
-	name, err := filepath.Localize(f.path)
+	name, err := filepath.Localize(path.Base(f.path))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}

@@ -17,6 +17,7 @@ type exportPlan struct {
 	files    []exported
 	dirs     []string
 	problems []error
+	paths    int // their bytes
 }
 
 type exported struct {
@@ -34,6 +35,9 @@ func planExport(ctx context.Context, tree Tree) (*exportPlan, error) {
 	err := tree.Walk(ctx, func(name string, e Entry) error {
 		if len(p.files)+len(p.dirs) == maxEntries {
 			return fmt.Errorf("the tree holds more than %d entries: %w", maxEntries, ErrTooLarge)
+		}
+		if p.paths += len(name); p.paths > maxPaths {
+			return fmt.Errorf("the paths of the tree have more than %d bytes: %w", maxPaths, ErrTooLarge)
 		}
 		f := exported{path: name, mode: e.Mode, id: e.ID}
 		switch e.Mode {
@@ -66,6 +70,24 @@ func planExport(ctx context.Context, tree Tree) (*exportPlan, error) {
 		}
 	}
 	return p, nil
+}
+
+// batch is how many files of a folder are written one after the other.
+const batch = 64
+
+// byFolder returns the files in batches, each of one folder.
+func (p *exportPlan) byFolder() [][]exported {
+	folders, last := [][]exported(nil), map[string]int{} // by folder: its last batch
+	for _, f := range p.files {
+		dir := path.Dir(f.path)
+		i, ok := last[dir]
+		if !ok || len(folders[i]) == batch {
+			i = len(folders)
+			folders, last[dir] = append(folders, nil), i
+		}
+		folders[i] = append(folders[i], f)
+	}
+	return folders
 }
 
 // maxTarget is how long the target of a symbolic link can be on Linux, in bytes.
