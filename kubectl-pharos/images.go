@@ -36,8 +36,10 @@ it: edits, deletions and new files that are not ignored. It is the one that the
 commit will have. The index and the objects of the repository are not touched.
 
 --check looks for what is declared wrongly and exits with 1 if it finds
-something: patterns that match nothing or cancel each other out, images that miss
-their own source, toolchains that are not pinned.`,
+something: patterns that match nothing or cancel each other out, files that a
+recipe reads and the inputs leave out, inputs of which it reads nothing, toolchains
+that are not pinned, mistakes in targets. Go images are looked at with the go
+command.`,
 		Example: `  # The images of the last commit
   kubectl pharos images
 
