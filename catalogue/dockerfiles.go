@@ -69,6 +69,9 @@ func (b *DockerfileBuild) basis(ctx context.Context, tree source.Tree, files *do
 	var built basis
 	var errs []error
 	for _, platform := range platforms {
+		if err := ctx.Err(); err != nil {
+			return basis{}, err
+		}
 		plan, err := parsed.Plan(dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
 		if err != nil {
 			errs = append(errs, err)

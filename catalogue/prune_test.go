@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -203,5 +204,25 @@ func TestPruneEndsWithItsContext(t *testing.T) {
 	cancel()
 	if _, _, err := Prune(ctx, makeTree(t, file{path: "a/f"}), mustPatterns(t, "a")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What stays whole is taken as it is, however much it holds. The test does not
+// run beside others, whose allocations would count.
+func TestPruneAllocatesNothingForWholeFiles(t *testing.T) {
+	allocations := func(n int) float64 {
+		files := []file{{path: "out/x"}}
+		for i := range n {
+			files = append(files, file{path: fmt.Sprintf("a/b/f%05d", i)})
+		}
+		tree, patterns := makeTree(t, files...), mustPatterns(t, "a", "!**/*.md")
+		return testing.AllocsPerRun(5, func() {
+			if _, got, err := Prune(t.Context(), tree, patterns); err != nil || got != n {
+				t.Fatal(got, err)
+			}
+		})
+	}
+	if few, many := allocations(10), allocations(10_000); many > few+20 {
+		t.Errorf("%.0f allocations for 10 files, %.0f for 10,000", few, many)
 	}
 }
