@@ -55,6 +55,7 @@ type Builder struct {
 	tempDir    string
 	log        *slog.Logger
 	toolchains toolchains
+	caches     caches
 }
 
 var _ lifecycle.Builder = (*Builder)(nil)
@@ -87,7 +88,7 @@ func New(c Config) (*Builder, error) {
 	}
 	return &Builder{
 		registry: c.Registry, env: env, goCommand: c.Go, tempDir: tempDir, log: c.Log,
-		toolchains: toolchains{known: map[string]*toolchain{}},
+		toolchains: toolchains{known: map[string]*toolchain{}}, caches: caches{kinds: map[string]*kind{}},
 	}, nil
 }
 

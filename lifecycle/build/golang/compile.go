@@ -37,7 +37,7 @@ func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalog
 	printed := b.output.writer(b.folder.path)
 	cmd := b.command(ctx, b.disk(m.dir), b.compileEnv(m, tc, p), args...)
 	cmd.Stdout, cmd.Stderr = printed, printed
-	err = cmd.Run()
+	err = b.share(ctx, m, tc, p, cmd.Run)
 	printed.flush()
 	if err != nil {
 		if ctx.Err() != nil {

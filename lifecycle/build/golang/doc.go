@@ -67,6 +67,9 @@
 // the same TempDir removes the folder. On file systems that are shared between
 // machines the locks may not hold: use a local TempDir.
 //
+// Builds that begin together on a Go build cache without the standard library
+// wait for the first of them, so that it is compiled once.
+//
 // A folder of this machine that is full or closed, and a compiler that is killed
 // for want of memory, are no fault of the inputs: the error is a
 // *[lifecycle.Error] of no class then, which names the folder.
