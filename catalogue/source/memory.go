@@ -17,6 +17,8 @@ type MemoryObjects struct {
 	mu    sync.RWMutex
 	trees map[ID][]Entry
 	blobs map[ID][]byte
+	// encodings keeps the memory in which trees are encoded for the next one.
+	encodings sync.Pool
 }
 
 var _ Objects = (*MemoryObjects)(nil)
@@ -48,11 +50,11 @@ func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
 	if err := checkOrder(entries); err != nil {
 		return "", err
 	}
-	raw, _ := encodings.Get().(*[]byte)
+	raw, _ := m.encodings.Get().(*[]byte)
 	if raw == nil {
 		raw = new([]byte)
 	}
-	defer encodings.Put(raw)
+	defer m.encodings.Put(raw)
 	var bad int
 	if *raw, bad = appendTree((*raw)[:0], entries); bad >= 0 {
 		return "", badID(entries[bad])
@@ -63,9 +65,6 @@ func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
 	m.trees[id] = entries
 	return id, nil
 }
-
-// encodings keeps the memory in which trees are encoded for the next one.
-var encodings sync.Pool
 
 // Tree returns the entries of a tree object.
 func (m *MemoryObjects) Tree(_ context.Context, id ID) ([]Entry, error) {

@@ -4,7 +4,7 @@ ARG NODE=22
 FROM node:$NODE-slim AS deps
 WORKDIR /app
 COPY web/package*.json ./
-RUN --mount=type=cache,target=/root/.npm npm ci
+RUN --mount=type=cache,target=/var/cache/npm npm ci --cache /var/cache/npm
 
 FROM deps AS build
 COPY --exclude=**/*.test.ts --exclude=web/stories web ./

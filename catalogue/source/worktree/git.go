@@ -34,7 +34,7 @@ func newGit(c Config, root string) (git, error) {
 	}
 	env := c.Env
 	if env == nil {
-		env = os.Environ()
+		env = (&exec.Cmd{}).Environ() // as git is started without it
 	}
 	env = slices.DeleteFunc(slices.Clone(env), elsewhere)
 	return git{program: program, root: root, env: append(env,

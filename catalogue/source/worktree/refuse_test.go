@@ -157,7 +157,7 @@ func TestUnreadableFolder(t *testing.T) {
 	c := &checkout{git: git{root: "/repo"}}
 	err := c.unreadable([]string{
 		"warning: could not open directory 'd/secret/': Permission denied",
-		"warning: unable to access '/root/.config/git/attributes': Permission denied",
+		"warning: unable to access '/etc/gitattributes': Permission denied",
 		"warning: unable to access 'e/.gitignore': Too many levels of symbolic links",
 		"warning: in the working copy of 'a', CRLF will be replaced by LF the next time Git touches it",
 	})
