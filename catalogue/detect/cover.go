@@ -18,19 +18,14 @@ const (
 
 // goInputs chooses patterns for the files that a Go program is built from.
 func (d *detection) goInputs(c *candidate, files []gopackage.File) {
-	g := &goCover{read: map[string]gopackage.Why{}, direct: map[string][]string{}, dirs: map[string][]string{}, tally: map[string]*tally{}}
+	g := newGoCover(d.folders, files)
+	g.cover(".")
+	c.inputs = append(g.patterns, g.excludes()...)
 	packages := map[string]bool{}
 	for _, f := range files {
-		g.read[f.Path] = f.Why
 		if f.Why == gopackage.Source {
 			packages[f.Package] = true
 		}
-	}
-	g.count(d.files)
-	g.cover(".")
-	c.inputs = g.patterns
-	if len(g.whole) > 0 {
-		c.inputs = append(c.inputs, g.excludes(d.files)...)
 	}
 	c.basis = "What the " + plural(len(packages), "package") + " that it is made of in this repository are built from."
 	if len(packages) == 1 {
@@ -40,80 +35,95 @@ func (d *detection) goInputs(c *candidate, files []gopackage.File) {
 
 // goCover finds few patterns that choose what is read and little else.
 type goCover struct {
-	read   map[string]gopackage.Why
-	direct map[string][]string // files by folder
-	dirs   map[string][]string // folders by folder
-	tally  map[string]*tally   // by folder
+	*folders
+	read    map[string]gopackage.Why
+	touched map[string]bool // the folders below which something is read
+	kinds   []kind          // of files that can be kept out
+	known   map[string]tally
 
 	patterns []string
 	whole    []string // the folders that a pattern names as a whole
 }
 
-// tally is what lies below a folder.
-type tally struct {
-	read, readGo, embedded int
-	otherGo                int // Go files that are not read, tests left out
-	stranger               int // other files that are not read, and not excluded anyway
-	all                    int
+// kind is a kind of files that can be kept out by a pattern.
+type kind struct {
+	pattern string
+	is      func(name string) bool
+	always  bool // whether there are some or not: there will be
 }
 
-func (g *goCover) count(files []string) {
-	var tests, testdata, docs bool // among what is read
-	for name := range g.read {
-		tests = tests || strings.HasSuffix(name, "_test.go")
-		testdata = testdata || inTestData(name)
-		docs = docs || strings.HasSuffix(name, ".md")
+func newGoCover(all *folders, files []gopackage.File) *goCover {
+	g := &goCover{folders: all, read: map[string]gopackage.Why{}, touched: map[string]bool{".": true}, known: map[string]tally{}}
+	for _, f := range files {
+		g.read[f.Path] = f.Why
+		mark(g.touched, f.Path)
 	}
-	for _, name := range files {
-		g.direct[path.Dir(name)] = append(g.direct[path.Dir(name)], name)
-		why, read := g.read[name]
-		excluded := !tests && strings.HasSuffix(name, "_test.go") || !testdata && inTestData(name) || !docs && strings.HasSuffix(name, ".md")
-		for dir := path.Dir(name); ; dir = path.Dir(dir) {
-			t := g.tally[dir]
-			if t == nil {
-				t = &tally{}
-				g.tally[dir] = t
-				if dir != "." {
-					g.dirs[path.Dir(dir)] = append(g.dirs[path.Dir(dir)], dir)
-				}
-			}
-			t.all++
-			switch {
-			case read:
-				t.read++
-				if why == gopackage.Embedded || why == gopackage.Asset {
-					t.embedded++
-				}
-				if strings.HasSuffix(name, ".go") {
-					t.readGo++
-				}
-			case excluded:
-			case strings.HasSuffix(name, ".go"):
-				t.otherGo++
-			default:
-				t.stranger++
-			}
-			if dir == "." {
-				break
-			}
+	for _, k := range []kind{
+		{noTests, func(name string) bool { return strings.HasSuffix(name, "_test.go") }, true},
+		{noTestData, inTestData, false},
+		{noDocs, func(name string) bool { return strings.HasSuffix(name, ".md") }, false},
+	} {
+		// What is read of a kind would be kept out too.
+		if !slices.ContainsFunc(files, func(f gopackage.File) bool { return k.is(f.Path) }) {
+			g.kinds = append(g.kinds, k)
 		}
 	}
+	return g
 }
 
 func inTestData(name string) bool {
 	return strings.HasPrefix(name, "testdata/") || strings.Contains(name, "/testdata/")
 }
 
+// tally is what lies below a folder.
+type tally struct {
+	all, embedded   int
+	readGo, otherGo int // Go files; the others are not read
+	stranger        int // files that are neither read nor Go nor kept out
+}
+
+func (g *goCover) tally(dir string) tally {
+	if t, ok := g.known[dir]; ok {
+		return t
+	}
+	var t tally
+	for _, name := range g.files[dir] {
+		t.all++
+		why, read := g.read[name]
+		isGo := strings.HasSuffix(name, ".go")
+		switch {
+		case read && (why == gopackage.Embedded || why == gopackage.Asset):
+			t.embedded++
+		case read && isGo:
+			t.readGo++
+		case read || slices.ContainsFunc(g.kinds, func(k kind) bool { return k.is(name) }):
+		case isGo:
+			t.otherGo++
+		default:
+			t.stranger++
+		}
+	}
+	for _, sub := range g.subs[dir] {
+		s := g.tally(sub)
+		t.all += s.all
+		t.embedded += s.embedded
+		t.readGo += s.readGo
+		t.otherGo += s.otherGo
+		t.stranger += s.stranger
+	}
+	g.known[dir] = t
+	return t
+}
+
 // cover chooses patterns for a folder of which something is read.
 func (g *goCover) cover(dir string) {
-	t := g.tally[dir]
-	if dir != "." && g.takeWhole(dir, t) {
+	if dir != "." && g.takeWhole(dir) {
 		g.patterns = append(g.patterns, inputs.Literal(dir))
 		g.whole = append(g.whole, dir)
 		return
 	}
 	sources := false
-	for _, name := range g.direct[dir] {
+	for _, name := range g.files[dir] {
 		why, read := g.read[name]
 		switch {
 		case !read:
@@ -129,53 +139,37 @@ func (g *goCover) cover(dir string) {
 			pattern = inputs.Literal(dir) + "/*.go"
 		}
 		g.patterns = append(g.patterns, pattern)
-		g.whole = append(g.whole, dir)
 	}
-	for _, sub := range g.dirs[dir] {
-		if g.tally[sub].read > 0 {
+	for _, sub := range g.subs[dir] {
+		if g.touched[sub] {
 			g.cover(sub)
 		}
 	}
 }
 
 // takeWhole says whether a pattern may name the folder: all of it is embedded, or
-// it holds a package, and what is not read of it would be excluded or is Go code
+// it holds a package, and what is not read of it would be kept out or is Go code
 // of the same kind.
-func (g *goCover) takeWhole(dir string, t *tally) bool {
+func (g *goCover) takeWhole(dir string) bool {
 	if path.Base(dir) == "vendor" {
 		return true
 	}
+	t := g.tally(dir)
 	if t.embedded == t.all {
 		return true
 	}
-	packaged := slices.ContainsFunc(g.direct[dir], func(name string) bool { return g.read[name] == gopackage.Source })
+	packaged := slices.ContainsFunc(g.files[dir], func(name string) bool { return g.read[name] == gopackage.Source })
 	return packaged && t.stranger == 0 && t.otherGo <= t.readGo
 }
 
 // excludes are the patterns that keep out what the chosen folders hold beside
 // what is read.
-func (g *goCover) excludes(files []string) []string {
-	unread := func(match func(string) bool) (found, read bool) {
-		for _, name := range files {
-			if !match(name) {
-				continue
-			}
-			if _, ok := g.read[name]; ok {
-				read = true
-			}
-			found = found || slices.ContainsFunc(g.whole, func(dir string) bool { return below(name, dir) })
-		}
-		return found, read
-	}
+func (g *goCover) excludes() []string {
 	var list []string
-	if _, read := unread(func(name string) bool { return strings.HasSuffix(name, "_test.go") }); !read {
-		list = append(list, noTests)
-	}
-	if found, read := unread(inTestData); found && !read {
-		list = append(list, noTestData)
-	}
-	if found, read := unread(func(name string) bool { return strings.HasSuffix(name, ".md") }); found && !read {
-		list = append(list, noDocs)
+	for _, k := range g.kinds {
+		if k.always || slices.ContainsFunc(g.whole, func(dir string) bool { return g.holds(dir, k.is) }) {
+			list = append(list, k.pattern)
+		}
 	}
 	return list
 }

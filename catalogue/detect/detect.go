@@ -104,9 +104,10 @@ type detection struct {
 	withOwn source.Tree // with pharos.yaml and pharos.lock
 	options Options
 
-	files  []string        // all paths of files, sorted
-	isFile map[string]bool // the same
-	seen   []string        // those outside of folders that are not looked into
+	files   []string        // all paths of files, sorted
+	isFile  map[string]bool // the ordinary ones among them
+	folders *folders
+	seen    []string // those outside of folders that are not looked into
 
 	overlays []*overlay
 	named    []namedImage // what the manifests name

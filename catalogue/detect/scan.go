@@ -27,6 +27,7 @@ func (d *detection) scan(ctx context.Context) error {
 			}
 		}
 	}
+	d.folders = newFolders(d.files)
 	d.withOwn, err = withOwn(ctx, d.tree)
 	return err
 }
