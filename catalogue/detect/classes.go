@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/catalogue/inputs"
 )
 
 // deliveryFolders are patterns for the manifests: whole folders where nothing
@@ -23,9 +22,9 @@ func (d *detection) deliveryFolders() []string {
 		if !d.manifest[name] {
 			continue
 		}
-		pattern := inputs.Literal(name)
+		pattern := literal(name)
 		if at := highest(mixed, name); at != name {
-			pattern = inputs.Literal(at) + "/**"
+			pattern = literal(at) + "/**"
 		}
 		if !slices.Contains(patterns, pattern) {
 			patterns = append(patterns, pattern)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
-	"github.com/pharos-dev/pharos/catalogue/inputs"
 )
 
 // The patterns that keep out what a Go program is not built from.
@@ -118,7 +117,7 @@ func (g *goCover) tally(dir string) tally {
 // cover chooses patterns for a folder of which something is read.
 func (g *goCover) cover(dir string) {
 	if dir != "." && g.takeWhole(dir) {
-		g.patterns = append(g.patterns, inputs.Literal(dir))
+		g.patterns = append(g.patterns, literal(dir))
 		g.whole = append(g.whole, dir)
 		return
 	}
@@ -130,13 +129,13 @@ func (g *goCover) cover(dir string) {
 		case why == gopackage.Source && strings.HasSuffix(name, ".go"):
 			sources = true
 		default:
-			g.patterns = append(g.patterns, inputs.Literal(name))
+			g.patterns = append(g.patterns, literal(name))
 		}
 	}
 	if sources {
 		pattern := "*.go"
 		if dir != "." {
-			pattern = inputs.Literal(dir) + "/*.go"
+			pattern = literal(dir) + "/*.go"
 		}
 		g.patterns = append(g.patterns, pattern)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/catalogue/inputs"
 )
 
 // ownFiles is the pattern for pharos.yaml and pharos.lock, which need not be there
@@ -38,7 +37,7 @@ func (d *detection) dockerfileInputs(c *candidate) {
 	}
 	for _, name := range c.dockerfile.files {
 		if !isOwn(name) {
-			c.inputs = append(c.inputs, inputs.Literal(highest(mixed, name)))
+			c.inputs = append(c.inputs, literal(highest(mixed, name)))
 		}
 	}
 	c.inputs = slices.Compact(c.inputs)
@@ -83,7 +82,7 @@ func (d *detection) keepOut(read map[string]bool, delivery []string) (patterns [
 		case docs && strings.HasSuffix(name, ".md"):
 			undocumented = false
 		default:
-			if pattern := "!" + inputs.Literal(highest(mixed, name)); !slices.Contains(patterns, pattern) {
+			if pattern := "!" + literal(highest(mixed, name)); !slices.Contains(patterns, pattern) {
 				patterns = append(patterns, pattern)
 			}
 		}

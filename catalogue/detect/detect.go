@@ -50,7 +50,8 @@ type Result struct {
 	// Targets are the names of its targets, in the order of the file.
 	Targets []string
 	// Notes say what was found and is not in the catalogue, and why, for a
-	// person. They stand in the file as comments too.
+	// person: one line each. All but those on bases that cannot be locked stand
+	// in the file as comments too.
 	Notes []string
 	// Unlocked are the references of base images that neither a recipe names by
 	// digest nor the tree's pharos.lock holds: kubectl pharos lock is next.
@@ -94,8 +95,7 @@ func Detect(ctx context.Context, tree source.Tree, o Options) (result *Result, e
 	for _, t := range targets {
 		r.Targets = append(r.Targets, t.name)
 	}
-	r.Unlocked, err = unlocked(ctx, tree, r.YAML)
-	return r, err
+	return r, r.findUnlocked(ctx, tree)
 }
 
 // detection is what is known so far.
@@ -150,25 +150,28 @@ func (d *detection) note(format string, args ...any) {
 	d.notes = append(d.notes, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// unlocked returns the references of a catalogue that are to be locked.
-func unlocked(ctx context.Context, tree source.Tree, yaml []byte) ([]string, error) {
-	c, err := catalogue.Parse(catalogue.FileName, yaml)
+// findUnlocked finds the references that are to be locked.
+func (r *Result) findUnlocked(ctx context.Context, tree source.Tree) error {
+	c, err := catalogue.Parse(catalogue.FileName, r.YAML)
 	if err != nil {
-		return nil, fmt.Errorf("what was written is not well-formed: %w", err)
+		return fmt.Errorf("what was written is not well-formed: %w", err)
 	}
 	lock, err := catalogue.LoadLock(ctx, tree)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	references, err := c.References(ctx, tree)
-	if err != nil {
-		return nil, err
+	failed := catalogue.FailedImages(err)
+	if err != nil && len(failed) == 0 {
+		return err
 	}
-	var missing []string
-	for _, r := range references {
-		if lock.Images[r.Reference] == "" {
-			missing = append(missing, r.Reference)
+	for _, f := range failed {
+		r.Notes = append(r.Notes, oneLine(f.Error()))
+	}
+	for _, ref := range references {
+		if lock.Images[ref.Reference] == "" {
+			r.Unlocked = append(r.Unlocked, ref.Reference)
 		}
 	}
-	return missing, nil
+	return nil
 }

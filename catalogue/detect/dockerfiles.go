@@ -43,7 +43,8 @@ func (d *detection) dockerfiles(ctx context.Context) error {
 }
 
 func isDockerfile(base string) bool {
-	if strings.HasSuffix(base, ".dockerignore") {
+	switch path.Ext(base) {
+	case ".dockerignore", ".md", ".txt", ".tmpl", ".template", ".j2", ".in", ".bak", ".orig":
 		return false
 	}
 	return base == "Dockerfile" || base == "Containerfile" ||

@@ -33,7 +33,7 @@ func (d *detection) programs(ctx context.Context) (err error) {
 	}
 	for _, m := range mains {
 		dir := strings.TrimPrefix(m.Package, "./")
-		if ignored(dir) {
+		if ignored(dir) || !writable(dir) {
 			continue
 		}
 		by := slices.IndexFunc(d.candidates, func(c *candidate) bool { return c.dockerfile != nil && c.builds(dir) })

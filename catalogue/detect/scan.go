@@ -5,8 +5,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/inputs"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/treefiles"
 )
@@ -20,11 +23,12 @@ func (d *detection) scan(ctx context.Context) error {
 	d.isFile = map[string]bool{}
 	for _, f := range files {
 		d.files = append(d.files, f.Path)
-		if f.Mode.IsFile() {
-			d.isFile[f.Path] = true
-			if !ignored(path.Dir(f.Path)) {
-				d.seen = append(d.seen, f.Path)
-			}
+		if !f.Mode.IsFile() {
+			continue
+		}
+		d.isFile[f.Path] = true
+		if !ignored(path.Dir(f.Path)) && writable(f.Path) {
+			d.seen = append(d.seen, f.Path)
 		}
 	}
 	d.folders = newFolders(d.files)
@@ -45,6 +49,17 @@ func withOwn(ctx context.Context, tree source.Tree) (source.Tree, error) {
 	}
 	id, err := made.PutTree(entries)
 	return source.Tree{ID: id, Objects: source.Overlay(made, tree.Objects)}, err
+}
+
+// writable says whether pharos.yaml can name a path other than by a pattern.
+func writable(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || unicode.IsControl(r) })
+}
+
+// literal is the pattern for a path. Bytes that are no text, which YAML cannot
+// hold, are any byte in it.
+func literal(name string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(inputs.Literal(name), "\x00"), "\x00", "?")
 }
 
 // ignored says whether a folder is not looked into: it, or one above it, holds

@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -53,6 +54,8 @@ func (d *detection) targetName(dir string, taken map[string]bool) string {
 			break
 		}
 	}
+	const longest = 60 // of 63 characters, so that a number fits
+	name = strings.Trim(name[:min(len(name), longest)], "-")
 	for number, base := 2, name; taken[name]; number++ {
 		name = fmt.Sprintf("%s-%d", base, number)
 	}
@@ -68,6 +71,7 @@ func (d *detection) registry(o *overlay) (registry, why string) {
 	for _, name := range o.newNames {
 		folder, base, ok := cut(name)
 		host, _, _ := strings.Cut(folder, "/")
+		ok = ok && registryFolder.MatchString(folder)
 		for _, c := range d.images {
 			if ok && strings.ContainsAny(host, ".:") && base == c.name {
 				return folder, "Where newName in the overlay has the image " + c.name + " come from; leave that field out there."
@@ -76,6 +80,9 @@ func (d *detection) registry(o *overlay) (registry, why string) {
 	}
 	return "localhost:5000/" + d.repository, "Nothing says which registry is meant: write yours. insecure allows plain HTTP."
 }
+
+// registryFolder is a registry's host, and a folder of it, as a target takes it.
+var registryFolder = regexp.MustCompile(`^[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*$`)
 
 // cut divides a repository's name before its last part.
 func cut(name string) (folder, base string, ok bool) {

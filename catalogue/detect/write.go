@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/pharos-dev/pharos/catalogue"
 )
@@ -16,6 +17,12 @@ func (w *writer) linef(format string, args ...any) { fmt.Fprintf(w, format+"\n",
 // comment wraps a text at a width that editors show.
 func (w *writer) comment(indent, text string) {
 	const width = 96
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return '?'
+	}, text)
 	line := ""
 	for word := range strings.FieldsSeq(text) {
 		if line != "" && len(indent)+2+len(line)+1+len(word) > width {
