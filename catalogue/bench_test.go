@@ -88,3 +88,18 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkClassify(b *testing.B) {
+	for name, inputs := range benchInputs {
+		b.Run(name, func(b *testing.B) {
+			tree := largeTree(b, inputs)
+			empty := makeTree(b, file{path: FileName, content: header})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Classify(b.Context(), empty, tree, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -34,7 +34,8 @@ type PathClass struct {
 	Path  string `json:"path"`
 	Class Class  `json:"class"`
 	// Images are the names of the images whose inputs hold the path, in the
-	// order of the new catalogue, then of the old one; set for ClassBuild.
+	// order of the new catalogue, then of the old one; set for ClassBuild. Paths
+	// share the slice, so it must not be modified.
 	Images []string `json:"images,omitempty"`
 }
 
@@ -60,7 +61,7 @@ func Classify(ctx context.Context, old, new source.Tree, reads []string) ([]Path
 	if err != nil {
 		return nil, err
 	}
-	asked := []*Catalogue{current}
+	catalogues := []asked{{current, askImages(current.Images)}}
 	least := ClassNeutral
 	if slices.ContainsFunc(changes, func(c source.Change) bool { return c.Path == FileName }) {
 		previous, err := Load(ctx, old)
@@ -68,7 +69,7 @@ func Classify(ctx context.Context, old, new source.Tree, reads []string) ([]Path
 			return nil, ctx.Err()
 		}
 		if err == nil {
-			asked = append(asked, previous)
+			catalogues = append(catalogues, asked{previous, askImages(previous.Images)})
 		} else {
 			least = ClassUnknown // nobody can say any more what it was for
 		}
@@ -80,20 +81,22 @@ func Classify(ctx context.Context, old, new source.Tree, reads []string) ([]Path
 	classes := make([]PathClass, len(changes))
 	for i, change := range changes {
 		classes[i] = PathClass{Path: change.Path, Class: least}
-		for _, c := range asked {
+		for _, c := range catalogues {
 			classes[i].ask(c, change, read[change.Path])
 		}
 	}
 	return classes, nil
 }
 
+// asked is a catalogue that is asked of one change after the other.
+type asked struct {
+	*Catalogue
+	images *askedImages
+}
+
 // ask raises the class to what the catalogue says of the change.
-func (p *PathClass) ask(c *Catalogue, change source.Change, read bool) {
-	for _, image := range c.Images {
-		if reaches(image.Inputs, change) && !slices.Contains(p.Images, image.Name) {
-			p.Images = append(p.Images, image.Name)
-		}
-	}
+func (p *PathClass) ask(c asked, change source.Change, read bool) {
+	p.Images = union(p.Images, c.images.reached(change))
 	class := ClassUnknown
 	switch {
 	case len(p.Images) > 0:
@@ -106,12 +109,20 @@ func (p *PathClass) ask(c *Catalogue, change source.Change, read bool) {
 	p.Class = stricter(p.Class, class)
 }
 
-// reaches says whether the change is one of the inputs. A submodule is one
-// already if a file in it may be.
-func reaches(inputs Patterns, change source.Change) bool {
-	if inputs.Match(change.Path) {
-		return true
+// union returns the names of both, each once, without changing either.
+func union(some, more []string) []string {
+	if len(some) == 0 || slices.Equal(some, more) {
+		return more
 	}
-	return (change.Old.Mode == source.ModeSubmodule || change.New.Mode == source.ModeSubmodule) &&
-		inputs.Dir(change.Path) != NoneInside
+	there := make(map[string]bool, len(some))
+	for _, name := range some {
+		there[name] = true
+	}
+	all := slices.Clip(some)
+	for _, name := range more {
+		if !there[name] {
+			all = append(all, name)
+		}
+	}
+	return all
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +179,45 @@ func TestClassifyWithoutAnObject(t *testing.T) {
 	cancel()
 	if _, err := Classify(ctx, makeTree(t, file{path: "x"}), now, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The images that a change reaches are those whose patterns match it, whichever
+// path was asked of before.
+func TestReachedIsWhatPatternsMatch(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	reached, spared := 0, 0
+	for range 300 {
+		var images []Image
+		for i := range 8 {
+			images = append(images, Image{Name: fmt.Sprint(i), Inputs: mustPatterns(t, randomPatterns(r)...)})
+		}
+		var paths []string
+		for range 40 {
+			paths = append(paths, randomPath(r))
+		}
+		slices.Sort(paths)
+		asked := askImages(images)
+		for _, path := range paths {
+			change := source.Change{Path: path, New: source.Entry{Mode: source.ModeFile}}
+			if r.IntN(5) == 0 {
+				change.New.Mode = source.ModeSubmodule
+			}
+			var want []string
+			for _, image := range images {
+				if image.Inputs.Match(path) || change.New.Mode == source.ModeSubmodule && image.Inputs.Dir(path) != NoneInside {
+					want = append(want, image.Name)
+				}
+			}
+			if got := asked.reached(change); !slices.Equal(got, want) {
+				t.Fatalf("%s: %v, want %v of %v", path, got, want, images)
+			}
+			reached += len(want)
+			spared += len(images) - len(want)
+		}
+	}
+	if min(reached, spared) < 10_000 {
+		t.Errorf("%d were reached and %d not: that tests little", reached, spared)
 	}
 }

@@ -111,7 +111,7 @@ func (p *pruning) refuseLFS(ctx context.Context, pruned source.Tree, lines []pat
 		lines = everyFile.list
 	}
 	look := lfsLook{pruning: p, tree: pruned.Objects}
-	found, err := look.find(ctx, "", pruned.ID, p.cursor(Patterns{lines}))
+	found, err := look.find(ctx, "", pruned.ID, p.texts.cursor(Patterns{lines}))
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ type cursor []live
 // live is a pattern at one directory.
 type live struct {
 	*pattern
-	// id is the same for the same text, among all that one walker has.
+	// id is the same for the same text, if texts gave it.
 	id uint32
 	// at holds the segments that the directory's next name may have to match,
 	// one bit each.

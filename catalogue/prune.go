@@ -43,7 +43,7 @@ func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tre
 
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
 	walk := &pruning{walker: w}
-	left, err := walk.dir(ctx, "", root, w.cursor(p))
+	left, err := walk.dir(ctx, "", root, w.texts.cursor(p))
 	if err != nil {
 		return source.Tree{}, 0, err
 	}

@@ -19,6 +19,7 @@ type walker struct {
 	made  *source.MemoryObjects // the trees of directories of which a part is left
 
 	dockerfiles dockerfiles
+	texts       texts
 
 	mu      sync.Mutex
 	trees   map[source.ID][]source.Entry
@@ -26,7 +27,6 @@ type walker struct {
 	// attributes are the lines of .gitattributes that name Git LFS.
 	attributes map[source.ID][]string
 	pointers   map[visit]*pointers
-	texts      map[string]uint32 // numbers of patterns
 	left       map[visit]*remains
 	cut        map[source.ID]bool // the trees in made
 	kept       int                // entries of those
@@ -44,7 +44,7 @@ func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(),
 		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{}, cut: map[source.ID]bool{},
-		texts: map[string]uint32{}, attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
+		attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
 	}
 }
 
@@ -120,17 +120,26 @@ func (w *walker) put(entries []source.Entry) (source.ID, error) {
 // everything is the cursor of patterns that choose all that is inside.
 var everything = cursor{{pattern: &pattern{}, matched: true}}
 
-// cursor returns the patterns at the root of a tree, each with the number that
-// the walker gives to its text.
-func (w *walker) cursor(p Patterns) cursor {
+// texts gives the same number to patterns of the same text. It is safe for
+// concurrent use.
+type texts struct {
+	mu  sync.Mutex
+	ids map[string]uint32
+}
+
+// cursor returns the patterns at the root of a tree, each with its number.
+func (t *texts) cursor(p Patterns) cursor {
 	c := p.root()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ids == nil {
+		t.ids = map[string]uint32{}
+	}
 	for i := range c {
-		id, known := w.texts[c[i].text]
+		id, known := t.ids[c[i].text]
 		if !known {
-			id = uint32(len(w.texts))
-			w.texts[c[i].text] = id
+			id = uint32(len(t.ids))
+			t.ids[c[i].text] = id
 		}
 		c[i].id = id
 	}
@@ -140,8 +149,8 @@ func (w *walker) cursor(p Patterns) cursor {
 // maxKey is how long a key may be that is kept as it is.
 const maxKey = 64
 
-// key appends to buf the same bytes for cursors of one walker that choose the
-// same of any directory.
+// key appends to buf the same bytes for cursors with numbers of the same texts
+// that choose the same of any directory.
 func (c cursor) key(buf []byte) []byte {
 	start := len(buf)
 	for _, l := range c {
