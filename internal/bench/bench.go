@@ -86,7 +86,7 @@ func (b *bench) plugin(ctx context.Context) (string, error) {
 		return "", err
 	}
 	b.built = path
-	return path, nil
+	return path, forget(path)
 }
 
 // command is a program to run as a whole process.
