@@ -130,6 +130,9 @@ func TestRefusesATreeThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	m := source.NewMemory()
 	at, err := m.PutTree([]source.Entry{{Name: "f", Mode: source.ModeFile, ID: m.PutBlob(nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 12 {
 		var entries []source.Entry
 		for name := 'a'; name <= 'j'; name++ {

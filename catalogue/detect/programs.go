@@ -84,7 +84,8 @@ func (d *detection) program(ctx context.Context, c *candidate, reads gopackage.R
 		d.note("%s makes no image yet: it does not load: %s", c.path, reads.Problems[0])
 		return nil
 	}
-	for _, p := range reads.Problems {
+	const most = 3 // images --check says all
+	for _, p := range reads.Problems[:min(len(reads.Problems), most)] {
 		c.comments = append(c.comments, "It does not load: "+oneLine(p.String()))
 	}
 	d.goInputs(c, reads.Files)

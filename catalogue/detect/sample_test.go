@@ -121,7 +121,32 @@ func checkIts(t *testing.T, files map[string]source.File, found *detect.Result) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.States(t.Context(), whole); err != nil {
+	states, err := c.States(t.Context(), whole)
+	if err != nil {
 		t.Errorf("fingerprints: %v", err)
 	}
+	for _, st := range states {
+		if st.Image.Build.Go == nil {
+			continue
+		}
+		all, pruned := programReads(t, whole, st.Image), programReads(t, st.Inputs, st.Image)
+		if d := cmp.Diff(all, pruned); d != "" {
+			t.Errorf("image %s is built from other files than the tree has for it: (-tree +inputs)\n%s", st.Image.Name, d)
+		}
+	}
+}
+
+// programReads asks the go command what it reads of a tree.
+func programReads(t *testing.T, tree source.Tree, image catalogue.Image) []gopackage.Reads {
+	t.Helper()
+	folder, err := gopackage.Open(t.Context(), tree, options(t).Go)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	reads, err := folder.Reads(t.Context(), []gopackage.Recipe{{Build: *image.Build.Go, Platforms: image.Platforms}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reads
 }

@@ -93,8 +93,3 @@ func auxiliary(dir string) bool {
 	}
 	return false
 }
-
-// below says whether a file is the folder or inside of it.
-func below(name, dir string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
-}

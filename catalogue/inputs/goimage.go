@@ -16,7 +16,12 @@ func (k *check) goImage(p programs) {
 		return
 	}
 	reads := p.reads[k.image.Name]
-	for _, problem := range reads.Problems {
+	const most = 10
+	for i, problem := range reads.Problems {
+		if i == most {
+			k.add(catalogue.Finding{Message: fmt.Sprintf("its package does not load for %d more reasons", len(reads.Problems)-most)})
+			break
+		}
 		k.add(catalogue.Finding{Path: problem.At, Message: "its package does not load: " + problem.String()})
 	}
 	read := map[string]bool{}

@@ -46,6 +46,9 @@ func TestListRefusesATreeThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	m := source.NewMemory()
 	at, err := m.PutTree([]source.Entry{{Name: "f", Mode: source.ModeFile, ID: m.PutBlob(nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 40 {
 		var entries []source.Entry
 		for name := 'a'; name <= 'j'; name++ {
