@@ -16,7 +16,7 @@ func leaseError(repo *source.Repository, err error) error {
 		return lifecycle.TargetError(err)
 	}
 	blocked := &lifecycle.BlockedError{
-		Reason: strings.TrimSpace(err.Error()), Holder: held.State.User, Mode: string(held.State.Mode), Until: held.State.Expires,
+		Reason: strings.TrimSpace(err.Error()), Holder: held.State.Who(), Mode: string(held.State.Mode), Until: held.State.Expires,
 		Next: "Ask for it, or wait for its end with --wait. Who holds it: kubectl pharos lease show", Err: err,
 	}
 	if ours, err := recallHolder(repo, held.Target); err == nil && ours == held.State.Holder {

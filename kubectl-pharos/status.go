@@ -183,10 +183,7 @@ func leaseLine(s lease.State) string {
 	if !s.Held {
 		return "free"
 	}
-	who := s.User
-	if who == "" {
-		who = s.Holder
-	}
+	who := s.Who()
 	line := string(s.Mode) + ", held by " + who
 	if s.Mode == "" {
 		line = "held by " + who

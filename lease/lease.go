@@ -24,7 +24,9 @@ type State struct {
 	// acquire it until then.
 	Held bool
 	Mode Mode
-	// Holder is a random session ID; User is user@host, for people.
+	// Holder is a random session ID; User is user@host, for people. Mode, User
+	// and Purpose have no control characters and at most 256 bytes, whatever
+	// was written into the Lease.
 	Holder, User string
 	Purpose      string
 	// Covers are the names of what the lease covers; empty means all of the
@@ -39,12 +41,12 @@ type State struct {
 	Now time.Time
 }
 
-// who names the holder for people.
-func (s State) who() string {
+// Who names the holder for people, in one line: its user, or else its ID.
+func (s State) Who() string {
 	if s.User != "" {
 		return s.User
 	}
-	return s.Holder
+	return oneLine(s.Holder)
 }
 
 // HeldError is returned by Acquire when somebody else holds the lease.
@@ -56,7 +58,7 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the lease of target %q is held by %s", e.Target, e.State.who())
+	fmt.Fprintf(&b, "the lease of target %q is held by %s", e.Target, e.State.Who())
 	if e.State.Mode != "" {
 		fmt.Fprintf(&b, " in mode %s", e.State.Mode)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand"
 	"strings"
 	"testing"
@@ -44,6 +45,33 @@ func (w *world) delete(t *testing.T) {
 	t.Helper()
 	if err := devtest.Client(t, w.cluster.Config()).CoordinationV1().Leases(w.namespace).Delete(t.Context(), "pharos-devbox", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A token that cannot grow is said, with the way out, and is not made negative.
+func TestTokenThatIsUsedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := manager(t, w.config(w.server))
+	held, err := m.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.edit(t, func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To[int32](math.MaxInt32) })
+	_, err = m.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver})
+	var e *lease.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Advice, "kubectl delete lease --namespace "+w.namespace+" pharos-devbox") {
+		t.Fatalf("Acquire: %v, want an Error that says how to begin anew", err)
+	}
+	if got := *w.object(t).Spec.LeaseTransitions; got != math.MaxInt32 {
+		t.Errorf("the token is %d", got)
+	}
+	w.delete(t)
+	if _, err := m.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver}); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }
 

@@ -70,7 +70,7 @@ func (r Request) check(c Config) error {
 		bad("Mode %q is none of %s, %s and %s", r.Mode, ModeDeliver, ModeBorrow, ModeMaintain)
 	}
 	for _, f := range []struct{ field, value string }{{"User", r.User}, {"Purpose", r.Purpose}} {
-		if len(f.value) > 256 || !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, unicode.IsControl) {
+		if len(f.value) > maxText || !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, unicode.IsControl) {
 			bad("%s is not one line of UTF-8 of at most 256 bytes", f.field)
 		}
 	}
@@ -175,6 +175,9 @@ func (m *Manager) acquire(ctx context.Context, req Request, holder string) (_ *H
 			t = tries{} // a long wait may see some trouble
 			continue
 		}
+		if usedUp(r.lease) {
+			return nil, unclear, errUsedUp
+		}
 		next := r.lease
 		if next == nil {
 			next = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
@@ -272,5 +275,5 @@ func notOurs(s State) string {
 	if s.Holder == "" {
 		return "it was released"
 	}
-	return fmt.Sprintf("%s acquired it at %s", s.who(), s.Acquired.Format(time.RFC3339))
+	return fmt.Sprintf("%s acquired it at %s", s.Who(), s.Acquired.Format(time.RFC3339))
 }

@@ -2,8 +2,11 @@ package lease
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,9 +28,9 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 	if s.Holder == "" {
 		return s
 	}
-	s.Mode = Mode(l.Annotations[keys.LeaseMode])
-	s.User = l.Annotations[keys.LeaseUser]
-	s.Purpose = l.Annotations[keys.LeasePurpose]
+	s.Mode = Mode(oneLine(l.Annotations[keys.LeaseMode]))
+	s.User = oneLine(l.Annotations[keys.LeaseUser])
+	s.Purpose = oneLine(l.Annotations[keys.LeasePurpose])
 	// Covers that cannot be read leave it empty, which means everything.
 	_ = json.Unmarshal([]byte(l.Annotations[keys.LeaseCovers]), &s.Covers)
 	if t := l.Spec.AcquireTime; t != nil {
@@ -41,6 +44,26 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 	}
 	s.Held = s.Expires.IsZero() || !now.After(s.Expires.Add(grace))
 	return s
+}
+
+// maxText bounds what is for people, in bytes.
+const maxText = 256
+
+// oneLine makes what anybody may have written fit to be printed: on a terminal,
+// control characters and those that turn the direction of text are commands.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), maxText)], "")
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// usedUp says that no acquisition can have a higher token.
+func usedUp(l *coordinationv1.Lease) bool {
+	return l != nil && ptr.Deref(l.Spec.LeaseTransitions, 0) == math.MaxInt32
 }
 
 func token(l *coordinationv1.Lease) int64 { return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) }

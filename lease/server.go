@@ -70,6 +70,9 @@ func (c *client) put(ctx context.Context, l *coordinationv1.Lease) (reading, err
 
 var errNoDate = errors.New("the API server's answer has no Date, without which it cannot be told whether a lease has ended")
 
+// errUsedUp says that the fencing token cannot grow any more.
+var errUsedUp = errors.New("its fencing token, spec.leaseTransitions, has the highest value that there is")
+
 func (c *client) do(ctx context.Context, r *rest.Request) (reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -182,6 +185,8 @@ func (m *Manager) fail(op string, err error) error {
 	case kubeclient.NamespaceMissing(err):
 		e.Err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
 		e.Advice = fmt.Sprintf("Create it: kubectl create namespace %s", m.client.namespace)
+	case errors.Is(err, errUsedUp):
+		e.Advice = fmt.Sprintf("Something else than Pharos wrote it. While nobody delivers, delete the Lease, so that it begins anew: kubectl delete lease --namespace %s %s", m.client.namespace, m.client.name)
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):

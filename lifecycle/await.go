@@ -65,16 +65,14 @@ func (o *operation) await(ctx context.Context, s lease.State, err error) error {
 }
 
 func (o *operation) blocked(s lease.State, err error) error {
-	who := s.User
-	if who == "" {
-		who = s.Holder
-	}
+	who := s.Who()
 	if err == nil {
 		err = &lease.HeldError{Target: o.Target, State: s, Now: s.Now}
 	}
 	next := "Wait for it with --wait, or look at it with: kubectl pharos lease show"
 	if s.Mode != lease.ModeDeliver {
-		next = "Ask " + who + " to release it: kubectl pharos lease release"
+		next = "Ask " + who + " to release it: kubectl pharos lease release\n" +
+			"From another checkout than it was acquired in: kubectl pharos lease release --holder \"$(kubectl pharos lease show -o jsonpath={.holder})\""
 	}
 	return &BlockedError{Reason: err.Error(), Holder: who, Mode: string(s.Mode), Until: s.Expires, Next: next, Err: err}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
@@ -214,4 +216,18 @@ func FuzzParseTargets(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestReadTargetsOfALink(t *testing.T) {
+	t.Parallel()
+	tree, err := source.FromFiles(map[string]source.File{
+		"pharos.yaml": {Content: "config/pharos.yaml", Mode: source.ModeSymlink}, "config/pharos.yaml": {Content: "{}"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = standard.ReadTargets(t.Context(), tree)
+	if !errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "a link") || strings.Contains(err.Error(), "not found") {
+		t.Errorf("%v, want an ErrSource that says that it is a link", err)
+	}
 }
