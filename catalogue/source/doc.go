@@ -23,20 +23,26 @@
 // against their ID ([ErrCorrupt]), and every tree object is checked before its
 // entries are used ([ErrMalformed]): for names that are empty, ".", "..", ".git"
 // as any file system spells it, or hold a slash or a NUL, for duplicates, wrong
-// order and unknown modes. The size of a blob is known before it is read, and
-// large ones are read piece by piece. [Export] writes below one folder and
-// nowhere else, and never through a symbolic link; it refuses what it could not
-// write as it is meant.
+// order and unknown modes. What files say of sizes and places is held against the
+// files, and chains of deltas are bounded. The size of a blob is known before it
+// is read, and large ones are read piece by piece; if one is a delta, its base is
+// unpacked into a temporary file. [Export] writes below one folder and nowhere
+// else, and never through a symbolic link; it refuses what it could not write as
+// it is meant.
 //
 // # Repositories
 //
 // [Repository] reads commits, trees and blobs straight from the object store and
-// needs no git program, except for [Repository.Dirty]. It follows linked
-// worktrees, submodules and alternates, and reads shallow and partial clones as
-// far as they go, without asking the network. It does not read replacements
-// (refs/replace) and grafts: a commit is what its ID says. Repositories whose
-// object IDs are SHA-256 or whose references are not files are refused with
-// [ErrUnsupported].
+// needs no git program, except for [Repository.Dirty]. Object IDs may be SHA-1
+// or SHA-256. What it costs to read an object depends neither on the length of
+// the history nor on the size of the packs: their indexes and multi-pack-indexes
+// are searched where they lie, and nothing is loaded beforehand. It follows
+// linked worktrees, submodules and alternates, and reads shallow and partial
+// clones as far as they go, without asking the network. It does not read
+// replacements (refs/replace) and grafts: a commit is what its ID says.
+// Repositories whose references are not files (reftable) are refused with
+// [ErrUnsupported]. Git may repack and prune meanwhile: what is not found is
+// looked for once more.
 //
 // A revision is what gitrevisions(7) says, of these forms:
 //

@@ -47,8 +47,14 @@ func resolvedTemp(t testing.TB) string {
 
 func newRepo(t testing.TB) string {
 	t.Helper()
+	return newRepoOf(t, "sha1")
+}
+
+// newRepoOf makes a repository whose object IDs are of that format.
+func newRepoOf(t testing.TB, format string) string {
+	t.Helper()
 	dir := resolvedTemp(t)
-	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "init", "-q", "-b", "main", "--object-format="+format)
 	return dir
 }
 

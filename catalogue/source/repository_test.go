@@ -41,7 +41,7 @@ func TestRandomRepositoriesReadAsGitReadsThem(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
-			dir := newRepo(t)
+			dir := newRepoOf(t, []string{"sha1", "sha256"}[seed%2])
 			repo := open(t, dir)
 			for i := range 8 {
 				randomise(t, r, dir)
@@ -55,6 +55,9 @@ func TestRandomRepositoriesReadAsGitReadsThem(t *testing.T) {
 				c, err := repo.Commit(t.Context(), fmt.Sprintf("HEAD~%d", i))
 				if err != nil {
 					t.Fatal(err)
+				}
+				if short, err := repo.Commit(t.Context(), id[:9]); err != nil || short.ID != c.ID {
+					t.Fatalf("%s is %v, %v", id[:9], short, err)
 				}
 				if string(c.ID) != id || string(c.Tree.ID) != git(t, dir, "rev-parse", id+"^{tree}") {
 					t.Fatalf("HEAD~%d is %v, want %s", i, c, id)
@@ -80,7 +83,7 @@ func diffAsGit(t *testing.T, dir string, a, b Tree) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	zero := ID(strings.Repeat("0", 40))
+	zero := ID(strings.Repeat("0", len(a.ID)))
 	for _, c := range changes {
 		old, now, letter := c.Old, c.New, "M"
 		switch {
@@ -106,7 +109,7 @@ func exportAsGit(t *testing.T, dir string, tree Tree) {
 	if err := Export(t.Context(), tree, to); err != nil {
 		t.Fatal(err)
 	}
-	git(t, to, "init", "-q")
+	git(t, to, "init", "-q", "--object-format="+map[int]string{40: "sha1", 64: "sha256"}[len(tree.ID)])
 	git(t, to, "add", "-A")
 	if got := git(t, to, "write-tree"); got != string(tree.ID) {
 		t.Fatalf("the exported files make the tree %s, want %s", got, tree.ID)
