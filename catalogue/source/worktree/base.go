@@ -66,9 +66,24 @@ func (b *baseTree) with(ctx context.Context, changes map[string]state) (source.T
 	for name, s := range changes {
 		root.add(strings.Split(name, "/"), s)
 	}
-	m := &maker{base: b, made: source.NewMemory()}
+	m := &maker{base: b, made: &madeTrees{Objects: b.objects, trees: map[source.ID][]source.Entry{}}}
 	id, err := m.make(ctx, root, "", true)
-	return source.Tree{ID: id, Objects: source.Overlay(m.made, b.objects)}, err
+	return source.Tree{ID: id, Objects: m.made}, err
+}
+
+// madeTrees are objects and some more trees, which do not change any more when
+// they are read.
+type madeTrees struct {
+	source.Objects
+	trees map[source.ID][]source.Entry
+}
+
+// Tree returns the entries of a tree.
+func (m *madeTrees) Tree(ctx context.Context, id source.ID) ([]source.Entry, error) {
+	if entries, ok := m.trees[id]; ok {
+		return entries, ctx.Err()
+	}
+	return m.Objects.Tree(ctx, id)
 }
 
 // folder holds the changes in one folder, by name.
@@ -100,7 +115,7 @@ func (f *folder) add(parts []string, s state) {
 // out they would have to be kept and looked after.
 type maker struct {
 	base *baseTree
-	made *source.MemoryObjects
+	made *madeTrees
 }
 
 // make returns the ID of a changed folder's tree, "" for an empty one, which has
@@ -143,5 +158,12 @@ func (m *maker) make(ctx context.Context, f *folder, dir string, exists bool) (s
 	if len(entries) == 0 {
 		return "", nil
 	}
-	return m.made.PutTree(slices.Collect(maps.Values(entries)))
+	tree := slices.Collect(maps.Values(entries))
+	source.SortEntries(tree)
+	if err := source.CheckEntries(tree); err != nil {
+		return "", fmt.Errorf("the folder %q: %w", dir, err)
+	}
+	id := source.HashTree(tree)
+	m.made.trees[id] = tree
+	return id, nil
 }

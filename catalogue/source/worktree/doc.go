@@ -39,13 +39,13 @@
 //
 // # How
 //
-// git status compares HEAD, a private copy of the index, and the files. Whatever
-// it does not list is as in HEAD. Of the files that it lists as edited or new,
-// those that are not known from an earlier call are given to git update-index
-// with an index of their own, so that filters apply and objects are written to a
-// private folder; where the rest of the index matters (sparse checkouts, names
-// that differ by case, attributes that are only in the index), to git add -A with
-// a copy of it. Trees are made in memory.
+// git status compares HEAD, a private copy of the index, and the tracked files,
+// while git ls-files looks for others. What they do not list is as in HEAD. Of the
+// files that they list as edited or new, those that are not known from an earlier
+// call are given to git update-index with an index of their own, so that filters
+// apply and objects are written to a private folder; where the rest of the index
+// matters (sparse checkouts, names that differ by case, attributes that are only
+// in the index), to git add -A with a copy of it. Trees are made in memory.
 //
 // A file is known if its size, times, mode and number are what they were, its
 // index entry, the .gitattributes above it and the configuration too, and if it

@@ -53,7 +53,7 @@ var settings = []string{
 	"-c", "core.fsmonitor=", // no daemon is started, no hook is asked
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.splitIndex=false", // its other half would lie beside the user's index
-	"-c", "status.showUntrackedFiles=all", // what an untracked cache holds, if the user wants one
+	"-c", "core.untrackedCache=false", // git add does not trust it either
 	"-c", "core.fsyncMethod=batch", // one flush for all objects
 }
 

@@ -15,7 +15,7 @@ import (
 // that of the commit that follows.
 func TestRandomEdits(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range size(6, 120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -49,6 +49,14 @@ func TestRandomEdits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
+func size(small, large uint64) uint64 {
+	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
+		return large
+	}
+	return small
 }
 
 // randomise changes files, their modes, what they are and where, and the index.

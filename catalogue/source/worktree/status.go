@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
@@ -43,9 +45,7 @@ func (c *checkout) status(ctx context.Context, store *store, work *scratch) (*st
 		if err != nil {
 			return nil, err
 		}
-		out, remarks, err := c.run(ctx, store.objects(), index.path, nil,
-			"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind",
-			"--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+		st, err := c.ask(ctx, store, index)
 		var failed *GitError
 		if errors.As(err, &failed) && !again && index.kept {
 			index.drop() // perhaps a power failure has broken it
@@ -54,14 +54,43 @@ func (c *checkout) status(ctx context.Context, store *store, work *scratch) (*st
 		if err != nil {
 			return nil, err
 		}
-		if err := c.unreadable(remarks); err != nil {
-			return nil, err
-		}
-		if err := index.keep(); err != nil {
-			return nil, err
-		}
-		return parseStatus(out)
+		return st, index.keep()
 	}
+}
+
+// ask has one git program look at the tracked files while another looks for new
+// ones: each of them takes half of the time that git status takes for both.
+func (c *checkout) ask(ctx context.Context, store *store, index *index) (*status, error) {
+	g, ctx := errgroup.WithContext(ctx)
+	var st *status
+	g.Go(func() error {
+		out, _, err := c.run(ctx, store.objects(), index.path, nil,
+			"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind",
+			"--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
+		if err != nil {
+			return err
+		}
+		st, err = parseStatus(out)
+		return err
+	})
+	var untracked []line
+	g.Go(func() error {
+		out, remarks, err := c.run(ctx, store.objects(), index.path, nil, "ls-files", "--others", "--exclude-standard", "-z")
+		if err != nil {
+			return err
+		}
+		for path := range strings.SplitSeq(string(out), "\x00") {
+			if path != "" {
+				untracked = append(untracked, line{path: path, edited: true, untracked: true})
+			}
+		}
+		return c.unreadable(remarks)
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	st.lines = append(st.lines, untracked...)
+	return st, nil
 }
 
 // parseStatus reads git-status(1), Porcelain Format Version 2, with NULs.
@@ -78,8 +107,6 @@ func parseStatus(out []byte) (*status, error) {
 			if oid, is := strings.CutPrefix(rest, "branch.oid "); is && oid != "(initial)" {
 				st.head = source.ID(oid)
 			}
-		case "?":
-			st.lines = append(st.lines, line{path: rest, edited: true, untracked: true})
 		case "1": // XY sub mH mI mW hH hI path
 			var l line
 			l, ok = parseChanged(rest)
