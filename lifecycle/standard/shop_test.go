@@ -17,6 +17,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // shop is a repository with two services and a library, and a target for it.
@@ -159,6 +160,10 @@ func (s *shop) lifecycle(cfg *rest.Config) *lifecycle.Lifecycle {
 		s.t.Fatal(err)
 	}
 	return l
+}
+
+func (s *shop) receipts(cfg *rest.Config) (receipt.Store, error) {
+	return standard.NewReceipts(s.target(), s.options(cfg))
 }
 
 // hold has somebody borrow the target until release is called.
