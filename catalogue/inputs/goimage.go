@@ -12,7 +12,6 @@ import (
 
 func (k *check) goImage(p programs) {
 	if p.noGo != nil {
-		k.add(catalogue.Finding{Message: fmt.Sprintf("its inputs cannot be compared with what its package reads: %v", p.noGo)})
 		return
 	}
 	reads := p.reads[k.image.Name]

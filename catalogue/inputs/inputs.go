@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
@@ -26,8 +27,8 @@ type Config = gopackage.Config
 //   - Go packages that do not load
 //
 // What catalogue.Check finds is not among them. The findings come in the
-// catalogue's order. That there is no go command is a finding on each Go image,
-// and no other images need it. The error is the one of catalogue.Load, a
+// catalogue's order. That there is no go command is one more, on no image, if
+// there are Go images: no others need it. The error is the one of catalogue.Load, a
 // *catalogue.TooLargeError, or says what could not be read.
 func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding, error) {
 	loaded, err := catalogue.Load(ctx, tree)
@@ -62,6 +63,10 @@ func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding
 		}
 		findings = append(findings, k.findings...)
 	}
+	if programs.noGo != nil {
+		findings = append(findings, catalogue.Finding{Message: fmt.Sprintf(
+			"the inputs of Go images (%s) cannot be compared with what their packages read: %v", strings.Join(programs.names, ", "), programs.noGo)})
+	}
 	return findings, nil
 }
 
@@ -81,17 +86,17 @@ func (k *check) add(f catalogue.Finding) {
 
 // programs are what the Go images read, by the image's name.
 type programs struct {
+	names []string
 	reads map[string]gopackage.Reads
-	noGo  error
+	noGo  error // there is no go command
 }
 
 // readPrograms asks the go command once for all images.
 func readPrograms(ctx context.Context, tree source.Tree, c *catalogue.Catalogue, config Config) (p programs, err error) {
-	var names []string
 	var recipes []gopackage.Recipe
 	for _, image := range c.Images {
 		if image.Build.Go != nil {
-			names = append(names, image.Name)
+			p.names = append(p.names, image.Name)
 			recipes = append(recipes, gopackage.Recipe{Build: *image.Build.Go, Platforms: image.Platforms})
 		}
 	}
@@ -112,7 +117,7 @@ func readPrograms(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 		return p, err
 	}
 	p.reads = map[string]gopackage.Reads{}
-	for i, name := range names {
+	for i, name := range p.names {
 		p.reads[name] = reads[i]
 	}
 	return p, nil
