@@ -215,7 +215,7 @@ func (f exported) write(ctx context.Context, objects Objects, root *os.Root) err
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(out, readerContext{ctx, content})
+	n, err := copyContent(ctx, out, content)
 	if err == nil && n != size {
 		err = fmt.Errorf("%w: it has %d bytes and was said to have %d", ErrCorrupt, n, size)
 	}
@@ -229,6 +229,15 @@ func (f exported) write(ctx context.Context, objects Objects, root *os.Root) err
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	return nil
+}
+
+// copyContent writes content that is in memory as it is: a buffer for each file
+// takes longer than the file.
+func copyContent(ctx context.Context, out io.Writer, content io.Reader) (int64, error) {
+	if w, ok := content.(io.WriterTo); ok {
+		return w.WriteTo(out)
+	}
+	return io.Copy(out, readerContext{ctx, content})
 }
 
 // readerContext ends the copy of a large file with the context.
