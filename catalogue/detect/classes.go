@@ -34,7 +34,8 @@ func (d *detection) deliveryFolders() []string {
 }
 
 // neutralPatterns are for files that reach no target; those that choose nothing
-// that a later one would not choose are left out.
+// that a later one would not choose are left out. Tests that inputs keep out stay
+// even if there are none yet.
 func (d *detection) neutralPatterns() []string {
 	var kept []string
 	chosen := map[string]bool{}
@@ -46,13 +47,16 @@ func (d *detection) neutralPatterns() []string {
 		if err != nil {
 			continue
 		}
-		decides := false
+		decides, matches := false, false
 		for _, name := range d.files {
-			if !chosen[name] && !isOwn(name) && p.Match(name) {
-				chosen[name], decides = true, true
+			if !isOwn(name) && p.Match(name) {
+				matches = true
+				decides = decides || !chosen[name]
+				chosen[name] = true
 			}
 		}
-		if decides {
+		expected := !matches && "!"+pattern == noTests && d.goFolder != nil && len(d.images) > 0
+		if decides || expected {
 			kept = append(kept, pattern)
 		}
 	}
