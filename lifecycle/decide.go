@@ -81,6 +81,16 @@ func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []
 			p.Decision = DecideDeliver
 		}
 	}
+	if p.Decision == DecideUnchanged {
+		return p, images, nil
+	}
+	lost, err := l.verifyImages(ctx, images)
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	if len(lost) > 0 {
+		p.Decision, p.Images, p.Reasons = DecideBuild, imageStatuses(images), append(lost, p.Reasons...)
+	}
 	return p, images, nil
 }
 

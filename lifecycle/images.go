@@ -110,6 +110,35 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 	return nil
 }
 
+// verifyImages asks for every part of the images that receipts know, and has
+// those built again that the registry does not have all of. It returns the
+// reasons. What was found by its fingerprint is verified already.
+func (l *Lifecycle) verifyImages(ctx context.Context, images []*image) ([]string, error) {
+	reasons := make([]string, len(images))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(8)
+	for i, img := range images {
+		if img.known == nil || img.status.Build() {
+			continue
+		}
+		g.Go(func() error {
+			_, err := l.Registry.Verify(ctx, img.push(l), img.status.Digest)
+			if !errors.Is(err, ErrImageNotFound) {
+				return err
+			}
+			img.status.Digest, img.known = "", nil
+			img.status.Reason = "the registry lost a part of it"
+			if e, ok := errors.AsType[*Error](err); ok {
+				img.status.Reason += ": " + e.Err.Error()
+			}
+			reasons[i] = fmt.Sprintf("image %s has to be built: %s", img.status.Name, img.status.Reason)
+			return nil
+		})
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(reasons, func(r string) bool { return r == "" }), err
+}
+
 // knownImage looks for an image of the same fingerprint in the receipts.
 func knownImage(img *image, s *situation) (*receipt.Image, string) {
 	for _, r := range []struct {
@@ -253,7 +282,7 @@ func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *ima
 	if err != nil {
 		return err
 	}
-	found, err := o.Registry.Lookup(ctx, img.push(o.Lifecycle), built.Digest)
+	found, err := o.Registry.Verify(ctx, img.push(o.Lifecycle), built.Digest)
 	if err != nil {
 		return fmt.Errorf("check image %q, which was just pushed: %w", img.status.Name, err)
 	}

@@ -82,9 +82,13 @@ type Registry interface {
 	// Lookup asks the registry for the image index of that digest. The error
 	// matches ErrImageNotFound if the repository does not have it.
 	Lookup(ctx context.Context, repository string, digest Digest) (RegistryImage, error)
+	// Verify is Lookup that asks for all that the index names as well. The
+	// error matches ErrImageNotFound if any of it is missing, and says what.
+	Verify(ctx context.Context, repository string, digest Digest) (RegistryImage, error)
 	// Find looks for an image of that fingerprint in a repository and trusts
-	// the annotation on the index alone, never the tag it was found by. The
-	// error matches ErrImageNotFound if there is none.
+	// the annotation on the index alone, never the tag it was found by. It
+	// verifies what it finds. The error matches ErrImageNotFound if there is
+	// none.
 	Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (RegistryImage, error)
 }
 
