@@ -7,8 +7,8 @@
 // # How it asks
 //
 // [Open] writes what the go command looks at into a private folder: Go and
-// assembler sources, go.mod, go.sum, go.work, and of other files that could be
-// embedded only that they are there. [Folder.Reads] runs "go list -e -deps" in
+// assembler sources, go.mod, go.sum, go.work, and of other files, where a source
+// beside or above them embeds some, only that they are there. [Folder.Reads] runs "go list -e -deps" in
 // it, once for all recipes with the same module, settings and platform; nothing is
 // compiled and nothing in the folder is changed (-mod=readonly, or -mod=vendor
 // where there is a vendor folder). [Folder.Mains] finds the main packages of all

@@ -1,10 +1,11 @@
 package gopackage
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -81,8 +82,8 @@ type visit struct {
 }
 
 // dir returns the tree of what is left of a directory; "" if that is nothing.
-// keep says that there are Go files above it, or that it is linked to, so that
-// all names count.
+// keep says that all names count, since a Go file above it embeds files, or a link
+// leads to it.
 func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, keep bool, depth int) (source.ID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -102,12 +103,13 @@ func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, keep
 	if err != nil {
 		return "", fmt.Errorf("read directory %q: %w", name, err)
 	}
-	keep = keep || slices.ContainsFunc(entries, func(e source.Entry) bool {
-		return e.Mode != source.ModeDir && strings.HasSuffix(e.Name, ".go")
-	})
+	at := place{path: name, depth: depth, keep: keep}
+	if err := s.look(ctx, entries, &at); err != nil {
+		return "", err
+	}
 	var kept []source.Entry
 	for _, e := range entries {
-		if e, err = s.entry(ctx, e, path.Join(name, e.Name), keep, depth); err != nil {
+		if e, err = s.entry(ctx, e, at); err != nil {
 			return "", err
 		}
 		if e.ID != "" {
@@ -124,18 +126,64 @@ func (s *skeletonMaker) dir(ctx context.Context, id source.ID, name string, keep
 	return left, nil
 }
 
+// place is a directory that is gone through.
+type place struct {
+	path  string
+	depth int
+	keep  bool // all names count in it and below
+	hasGo bool // it may hold a package
+}
+
+// look looks for Go files, and whether they embed something.
+func (s *skeletonMaker) look(ctx context.Context, entries []source.Entry, at *place) error {
+	for _, e := range entries {
+		if e.Mode == source.ModeDir || !strings.HasSuffix(e.Name, ".go") {
+			continue
+		}
+		at.hasGo = true
+		if at.keep {
+			return nil
+		}
+		if !e.Mode.IsFile() {
+			at.keep = true // a link: what it leads to may embed
+			continue
+		}
+		embeds, err := s.embeds(ctx, e.ID)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path.Join(at.path, e.Name), err)
+		}
+		at.keep = embeds
+	}
+	return nil
+}
+
+// embeds says whether a Go file may embed others.
+func (s *skeletonMaker) embeds(ctx context.Context, id source.ID) (bool, error) {
+	r, size, err := s.objects.Blob(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	if size > source.MaxFile {
+		return true, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r, source.MaxFile))
+	return bytes.Contains(data, []byte("//go:embed")), err
+}
+
 // entry returns what is left of an entry, without an ID if that is nothing.
-func (s *skeletonMaker) entry(ctx context.Context, e source.Entry, name string, keep bool, depth int) (source.Entry, error) {
+func (s *skeletonMaker) entry(ctx context.Context, e source.Entry, at place) (source.Entry, error) {
 	var err error
+	name := path.Join(at.path, e.Name)
 	switch {
 	case e.Mode == source.ModeDir:
-		e.ID, err = s.dir(ctx, e.ID, name, keep, depth+1)
+		e.ID, err = s.dir(ctx, e.ID, name, at.keep, at.depth+1)
 	case e.Mode == source.ModeSymlink:
-		e.ID, err = s.link(ctx, e.ID, depth)
+		e.ID, err = s.link(ctx, e.ID, at.depth)
 	case e.Mode == source.ModeSubmodule:
 		e.ID = ""
-	case isModuleFile(e.Name) || s.linked[name] || keep && isSource(e.Name):
-	case keep:
+	case isModuleFile(e.Name) || s.linked[name] || (at.keep || at.hasGo) && isSource(e.Name):
+	case at.keep || at.hasGo && isNamed(e.Name):
 		e.ID, e.Mode = s.empty, source.ModeFile
 	default:
 		e.ID = ""
@@ -180,3 +228,6 @@ func isSource(name string) bool {
 	}
 	return false
 }
+
+// isNamed holds for the files of a package of which only the name counts.
+func isNamed(name string) bool { return name == "default.pgo" || path.Ext(name) == ".syso" }
