@@ -68,13 +68,18 @@ func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
 
 // Tree returns the entries of a tree object.
 func (m *MemoryObjects) Tree(_ context.Context, id ID) ([]Entry, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	entries, ok := m.trees[id]
+	entries, ok := m.tree(id)
 	if !ok {
 		return nil, fmt.Errorf("tree %s: %w", id, ErrNotFound)
 	}
 	return entries, nil
+}
+
+func (m *MemoryObjects) tree(id ID) ([]Entry, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	entries, ok := m.trees[id]
+	return entries, ok
 }
 
 // Blob opens a blob object.

@@ -3,6 +3,7 @@ package odb
 import (
 	"context"
 	"io"
+	"slices"
 )
 
 const (
@@ -85,6 +86,9 @@ func (p *pack) follow(ctx context.Context, r io.ReaderAt, at int64, known *bases
 		}
 		c.largest = max(c.largest, e.size, d.result)
 		c.deltas = append(c.deltas, d)
+		if e.kind == refDelta && slices.ContainsFunc(c.deltas, func(d delta) bool { return d.at == e.base }) {
+			return chain{}, corruptf("it is a delta of itself")
+		}
 		if err := ctx.Err(); err != nil {
 			return chain{}, err
 		}
