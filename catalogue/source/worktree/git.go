@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ func newGit(c Config, root string) (git, error) {
 	program, err := exec.LookPath(name)
 	if err != nil {
 		return git{}, fmt.Errorf("%w to ask what the working directory holds: %w", source.ErrNoGit, err)
+	}
+	if program, err = filepath.Abs(program); err != nil { // it is run in another folder
+		return git{}, err
 	}
 	env := c.Env
 	if env == nil {

@@ -29,12 +29,6 @@ type Config struct {
 	// MaxFile is the size in bytes of the largest file that is not committed
 	// and still read. The default is 1 GiB.
 	MaxFile int64
-	// Meanwhile, if not nil, is called with the tree of HEAD while git looks at
-	// the files, and has returned when Snapshot does. The tree that Snapshot
-	// returns is often the same, and else most of it is; both read the same
-	// Objects, which keep what was read. It is not called where there is no
-	// commit.
-	Meanwhile func(ctx context.Context, head source.Tree)
 	// Log is told what git remarks on. The default discards.
 	Log *slog.Logger
 }
@@ -54,10 +48,10 @@ var errMoved = errors.New("files changed while they were read")
 // only.
 //
 // Errors: source.ErrNoRepository, source.ErrUnsupported and source.ErrNoGit;
-// ErrBare; a *PathsError that matches ErrUnmerged, ErrNested, ErrUnreadable,
-// ErrFilter, ErrChanging or source.ErrTooLarge; a *GitError for whatever else
-// git does not like, such as a folder of somebody else or a required filter that
-// fails.
+// ErrBare and ErrChanging; one or two of *PathsError that match ErrUnmerged,
+// ErrNested, ErrUnreadable, ErrFilter or source.ErrTooLarge; a *GitError for
+// whatever else git does not like, such as a folder of somebody else or a
+// required filter that fails.
 func Snapshot(ctx context.Context, c Config) (source.Tree, error) {
 	o, err := open(c)
 	if err != nil {
@@ -83,7 +77,6 @@ func (c *checkout) snapshot(ctx context.Context) (tree source.Tree, err error) {
 type checkout struct {
 	git
 	repo    *source.Repository
-	config  Config
 	gitDir  string // this checkout's own
 	common  string // with the objects
 	private private
@@ -118,7 +111,7 @@ func open(c Config) (*checkout, error) {
 		return nil, err
 	}
 	return &checkout{
-		git: g, repo: repo, config: c, gitDir: repo.GitDir(), common: common,
+		git: g, repo: repo, gitDir: repo.GitDir(), common: common,
 		private: newPrivate(repo.GitDir(), common), maxFile: c.MaxFile, resolution: resolution,
 	}, nil
 }
@@ -171,7 +164,6 @@ func (c *checkout) take(ctx context.Context) (source.Tree, error) {
 	if err != nil {
 		return source.Tree{}, err
 	}
-	defer c.meanwhile(ctx, objects)()
 	st, err := c.status(ctx, store, work)
 	if err != nil {
 		return source.Tree{}, err
@@ -180,23 +172,6 @@ func (c *checkout) take(ctx context.Context) (source.Tree, error) {
 		return source.Tree{}, err
 	}
 	return c.tree(ctx, objects, store, work, st)
-}
-
-// meanwhile starts what the caller wants to do meanwhile, once; wait for it.
-func (c *checkout) meanwhile(ctx context.Context, objects source.Objects) (wait func()) {
-	do := c.config.Meanwhile
-	c.config.Meanwhile = nil
-	if do == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if head, err := c.repo.Commit(ctx, ""); err == nil { // else git says what is wrong
-			do(ctx, source.Tree{ID: head.Tree.ID, Objects: objects})
-		}
-	}()
-	return func() { <-done }
 }
 
 // tree makes the tree of HEAD and of what is not as it is there.
