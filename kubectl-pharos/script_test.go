@@ -54,7 +54,7 @@ func setup(e *testscript.Env) error {
 	}
 	home := e.T().(testing.TB).TempDir()
 	maps.Copy(vars, map[string]string{
-		"HOME": home, "KUBECONFIG": filepath.Join(home, "kubeconfig"),
+		"HOME": home, "TMPDIR": home, "KUBECONFIG": filepath.Join(home, "kubeconfig"),
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "Shop", "GIT_AUTHOR_EMAIL": "shop@example.com", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
 		"GIT_COMMITTER_NAME": "Shop", "GIT_COMMITTER_EMAIL": "shop@example.com", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",

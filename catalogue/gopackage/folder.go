@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -101,8 +102,20 @@ func (f *Folder) export(ctx context.Context) error {
 	})
 }
 
-// Close removes the private folder.
-func (f *Folder) Close() error { return os.RemoveAll(f.base) }
+// Close removes the private folder, what keeps it from git's sight last.
+func (f *Folder) Close() error {
+	inside, err := os.ReadDir(f.base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range inside {
+		if e.IsDir() {
+			errs = append(errs, os.RemoveAll(filepath.Join(f.base, e.Name())))
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(f.base))...)
+}
 
 // GoVersion is the version of the installed go command, such as "go1.26.8".
 func (f *Folder) GoVersion() string { return f.command.Version() }
