@@ -11,7 +11,8 @@
 //     name, the lease. Ask the registry for every image.
 //  3. Decide: unchanged, deliver, or build and deliver. If the target is
 //     unchanged, look at its objects for the proof, and end without a write.
-//  4. Build what the registry does not have: all images, or none.
+//  4. Render once, so that mistakes show early, and build what the registry does
+//     not have: all images, or none, each after those that it is built on.
 //  5. Acquire the target's lease, read the pointers again, and decide again if
 //     they moved.
 //  6. Render the commit with the images' digests and write the receipt, which
@@ -32,6 +33,11 @@
 // within half a minute. Running the same commit again ends right.
 //
 // The lease's fencing token is checked right before every write to the target.
+//
+// A target belongs to the repository that delivered to it first, which is kept
+// beside the pointers. Another repository is refused, and so is a delivery to a
+// target whose applied receipt or pointers cannot be read, until the request
+// says Adopt: then nothing that they may have said is relied on.
 //
 // Nothing is ever deleted: objects that earlier receipts named and this one does
 // not are listed as orphans.

@@ -39,7 +39,7 @@ func reconcileHead(ctx context.Context, dir, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	res, err := l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit})
+	res, err := l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Repository: repo})
 	fmt.Println(res.Plan.Decision, res.Receipt)
 	return err
 }
