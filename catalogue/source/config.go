@@ -12,8 +12,7 @@ import (
 type setting struct{ section, subsection, key, value string }
 
 // readConfig reads a configuration file as git-config(1), Syntax, has it. It
-// does not judge what is set: go-git, which does, refuses refspecs, numbers and
-// branches that git takes.
+// does not judge what is set: git takes more than any list of ours would hold.
 func readConfig(file string) ([]setting, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
