@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pharos-dev/pharos/internal/exectest"
 	"github.com/pharos-dev/pharos/lifecycle/build/golang"
 )
 
@@ -30,9 +31,7 @@ func TestColdCacheIsFilledOnce(t *testing.T) {
 		tool:    "#!/bin/sh\ncase \"$*\" in *-V=full) ;; */compile*) echo \"$TOOLEXEC_IMPORTPATH\" >>'" + compiled + "';; esac\nexec \"$@\"\n",
 		command: "#!/bin/sh\ncase \"$1\" in build|list) verb=$1; shift; exec go \"$verb\" -toolexec '" + tool + "' \"$@\";; esac\nexec go \"$@\"\n",
 	} {
-		if err := os.WriteFile(name, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		exectest.Write(t, name, []byte(script))
 	}
 	reg, err := newRegistry()
 	if err != nil {

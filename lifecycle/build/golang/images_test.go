@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
+	"github.com/pharos-dev/pharos/internal/exectest"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -86,16 +86,11 @@ func program(t *testing.T, img v1.Image) string {
 			t.Errorf("the program's header says uid %d, gid %d, mode %o, time %v", h.Uid, h.Gid, h.Mode, h.ModTime)
 		}
 		file := filepath.Join(t.TempDir(), "program")
-		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o700)
+		content, err := io.ReadAll(files)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(f, files); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		exectest.Write(t, file, content)
 		return file
 	}
 }

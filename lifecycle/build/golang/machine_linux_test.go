@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pharos-dev/pharos/internal/exectest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/golang"
 )
@@ -41,9 +42,7 @@ exit 1`, names: "TEMP"},
 			f := newFixture(t)
 			script := filepath.Join(t.TempDir(), "go")
 			text := "#!/bin/sh\n[ \"$1\" = build ] || exec go \"$@\"\n" + tc.build + "\n"
-			if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			exectest.Write(t, script, []byte(text))
 			reg, err := newRegistry()
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/exectest"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -120,9 +121,7 @@ func TestNextBuildRemovesWhatAKilledOneLeft(t *testing.T) {
 	// The child gives its own environment to the Go command, so the role of the
 	// cache program is set by a script between them.
 	script := filepath.Join(t.TempDir(), "cache")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nPHAROS_TEST_ROLE=stuck-cache exec '"+strings.TrimPrefix(env[0], "GOCACHEPROG=")+"'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	exectest.Write(t, script, []byte("#!/bin/sh\nPHAROS_TEST_ROLE=stuck-cache exec '"+strings.TrimPrefix(env[0], "GOCACHEPROG=")+"'\n"))
 	cmd := child(t, f.host, f.temp, env[2], "GOCACHEPROG="+script, roleOfChild)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
