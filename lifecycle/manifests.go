@@ -50,7 +50,7 @@ func (o *operation) resolve(ctx context.Context, objects []Object) ([]receipt.Ob
 	return resolved, o.checkReserved(objects, resolved)
 }
 
-var errReserved = errors.New("Pharos itself keeps its records there, and a delivery would overwrite them")
+var errReserved = errors.New("the records of Pharos itself are kept there, and a delivery would overwrite them")
 
 // checkReserved refuses objects in which Pharos keeps what it knows of targets.
 // As long as an object is not resolved, one without a namespace may be any.
