@@ -32,7 +32,7 @@ func readSums(ctx context.Context, tree source.Tree, image Image) (*goSums, erro
 	}
 	module, err := findModule(ctx, tree, b.Package)
 	if err == nil {
-		err = module.findWork(ctx, tree, b.Env)
+		err = module.findWork(ctx, tree, b.Env, new(modules))
 	}
 	if _, told := errors.AsType[*InputError](err); told {
 		return nil, nil // by States
@@ -67,7 +67,7 @@ func (g *goSums) check(image Image) []Finding {
 		case !g.missing[file] && !image.Inputs.Match(file):
 			findings = append(findings, Finding{Path: file, Message: file + " is not among the inputs, and holds the checksums of what the package's module requires: add it to them"})
 		case g.missing[file] && i == 0 && g.module.work == "":
-			findings = append(findings, Finding{Path: file, Message: fmt.Sprintf("%s is not in the tree, and %s requires modules: run go mod tidy, and commit it", file, g.module.mod)})
+			findings = append(findings, Finding{Path: file, Message: fmt.Sprintf("%s is not in the tree, and %s requires modules: run go mod tidy, and commit it", file, g.module.mod.path)})
 		}
 	}
 	return findings
@@ -85,13 +85,13 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 	if err != nil {
 		return nil, err
 	}
-	if err := module.findWork(ctx, tree, b.Env); err != nil {
+	if err := module.findWork(ctx, tree, b.Env, new(modules)); err != nil {
 		if e, ok := errors.AsType[*InputError](err); ok {
 			return []Finding{{Path: e.Path, Message: e.Error()}}, nil
 		}
 		return nil, err
 	}
-	for _, file := range []string{module.mod, module.work} {
+	for _, file := range []string{module.mod.path, module.work} {
 		if file != "" && !s.Image.Inputs.Match(file) {
 			findings = append(findings, Finding{Path: file, Message: file + " is not among the inputs, and governs the package: add it to them"})
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -16,28 +15,10 @@ import (
 // defaultDockerfile is the DockerfileBuild.Path of a recipe that names none.
 const defaultDockerfile = "Dockerfile"
 
-// dockerfiles parses the Dockerfiles of one tree, each once, however many images
-// are built from it. It is safe for concurrent use.
-type dockerfiles struct {
-	mu     sync.Mutex
-	parsed map[string]func() (*dockerfile.File, error) // by path
-}
-
-// parse returns the Dockerfile at that path of the tree. The context is that of
-// all images of the tree.
-func (d *dockerfiles) parse(ctx context.Context, tree source.Tree, file string) (*dockerfile.File, error) {
-	d.mu.Lock()
-	if d.parsed == nil {
-		d.parsed = map[string]func() (*dockerfile.File, error){}
-	}
-	once := d.parsed[file]
-	if once == nil {
-		once = sync.OnceValues(func() (*dockerfile.File, error) { return parseDockerfileOf(ctx, tree, file) })
-		d.parsed[file] = once
-	}
-	d.mu.Unlock()
-	return once()
-}
+// dockerfiles are the Dockerfiles of one tree by their paths: each is parsed
+// once, however many images are built from it. The context is that of all images
+// of the tree.
+type dockerfiles = memo[string, *dockerfile.File]
 
 func parseDockerfileOf(ctx context.Context, tree source.Tree, file string) (*dockerfile.File, error) {
 	entry, err := find(ctx, tree, file)
@@ -62,7 +43,7 @@ func (b *DockerfileBuild) basis(ctx context.Context, tree source.Tree, files *do
 	if !inputs.Match(file) {
 		return basis{}, &InputError{Path: file, Reason: "is what builds the image, and is not among its inputs: add it to them"}
 	}
-	parsed, err := files.parse(ctx, tree, file)
+	parsed, err := files.get(file, func() (*dockerfile.File, error) { return parseDockerfileOf(ctx, tree, file) })
 	if err != nil {
 		return basis{}, err
 	}
@@ -107,13 +88,21 @@ func find(ctx context.Context, tree source.Tree, name string) (source.Entry, err
 		if err != nil {
 			return source.Entry{}, fmt.Errorf("%s: %w", name, err)
 		}
-		i := slices.IndexFunc(entries, func(e source.Entry) bool { return e.Name == part })
-		if i < 0 {
+		if at = named(entries, part); at.Mode == 0 {
 			return source.Entry{}, nil
 		}
-		at = entries[i]
 	}
 	return at, nil
+}
+
+// named returns the entry of that name, the zero Entry if there is none.
+func named(entries []source.Entry, name string) source.Entry {
+	for i := range entries {
+		if entries[i].Name == name {
+			return entries[i]
+		}
+	}
+	return source.Entry{}
 }
 
 // file is the path of the Dockerfile.

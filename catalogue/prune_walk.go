@@ -19,6 +19,7 @@ type walker struct {
 	made  *source.MemoryObjects // the trees of directories of which a part is left
 
 	dockerfiles dockerfiles
+	modules     modules
 	texts       texts
 
 	mu      sync.Mutex

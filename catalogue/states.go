@@ -122,7 +122,7 @@ func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
 		return c
 	}
 	var err error
-	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs)
+	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs, &w.modules)
 	c.basis, err = i.basis(ctx, source.Tree{ID: root, Objects: w}, &w.dockerfiles)
 	c.err, c.unread = errors.Join(c.err, err), err != nil
 	return c

@@ -12,11 +12,11 @@ import (
 // checkRecipe says whether the inputs hold what the recipe starts from, all
 // that is missing at once, and which Go toolchain it declares if it builds a Go
 // package.
-func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree) (toolchain string, err error) {
+func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree, known *modules) (toolchain string, err error) {
 	switch b := i.Build; {
 	case b.Go != nil:
 		var errs []error
-		t, err := GoToolchain(ctx, *b.Go, inputs)
+		t, err := known.toolchain(ctx, *b.Go, inputs)
 		errs = append(errs, err)
 		for _, asset := range b.Go.Assets {
 			errs = append(errs, need(ctx, inputs, asset, "is an asset of the image"))

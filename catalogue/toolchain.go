@@ -2,10 +2,10 @@ package catalogue
 
 import (
 	"context"
-	"errors"
-	"io/fs"
+	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -33,6 +33,24 @@ type Toolchain struct {
 // error is an *InputError if the inputs have no go.mod for the package, or if
 // the file that counts is none, is a symbolic link, or declares no toolchain.
 func GoToolchain(ctx context.Context, b GoBuild, inputs source.Tree) (Toolchain, error) {
+	return new(modules).toolchain(ctx, b, inputs)
+}
+
+// modules are the go.mod and go.work of one tree that were parsed: most images
+// have the same ones.
+type modules struct {
+	mods  memo[goFile, Toolchain]
+	works memo[goFile, *modfile.WorkFile]
+}
+
+// goFile is a go.mod or go.work of a tree.
+type goFile struct {
+	path string
+	id   source.ID
+	mode source.Mode
+}
+
+func (m *modules) toolchain(ctx context.Context, b GoBuild, inputs source.Tree) (Toolchain, error) {
 	module, err := findModule(ctx, inputs, b.Package)
 	if err != nil {
 		return Toolchain{}, err
@@ -40,23 +58,27 @@ func GoToolchain(ctx context.Context, b GoBuild, inputs source.Tree) (Toolchain,
 	if b.Toolchain != "" {
 		return Toolchain{Name: b.Toolchain, Pinned: true, From: FileName}, nil
 	}
-	if err := module.findWork(ctx, inputs, b.Env); err != nil {
+	if err := module.findWork(ctx, inputs, b.Env, m); err != nil {
 		return Toolchain{}, err
 	}
 	if module.work != "" {
 		return declared(module.work, module.workFile.Go, module.workFile.Syntax)
 	}
-	data, err := readGoFile(ctx, inputs, module.mod, module.modMode)
+	return m.mods.get(module.mod, func() (Toolchain, error) { return declaredByMod(ctx, inputs, module.mod) })
+}
+
+func declaredByMod(ctx context.Context, inputs source.Tree, mod goFile) (Toolchain, error) {
+	data, err := mod.read(ctx, inputs)
 	if err != nil {
 		return Toolchain{}, err
 	}
 	// Lax, since newer versions of Go add directives; it leaves the toolchain
 	// line out, which matters in the main module only.
-	parsed, err := modfile.ParseLax(module.mod, data, nil)
+	parsed, err := modfile.ParseLax(mod.path, data, nil)
 	if err != nil {
-		return Toolchain{}, &InputError{Path: module.mod, Reason: "is not a go.mod: " + err.Error()}
+		return Toolchain{}, &InputError{Path: mod.path, Reason: "is not a go.mod: " + err.Error()}
 	}
-	return declared(module.mod, parsed.Go, parsed.Syntax)
+	return declared(mod.path, parsed.Go, parsed.Syntax)
 }
 
 // declared returns the toolchain that the lines of a go.mod or go.work declare.
@@ -75,8 +97,7 @@ func declared(file string, goLine *modfile.Go, syntax *modfile.FileSyntax) (Tool
 
 // goModule says which files of a tree govern a Go package.
 type goModule struct {
-	mod      string // the path of its go.mod
-	modMode  source.Mode
+	mod      goFile
 	work     string // the path of the go.work that uses the module; may be empty
 	workFile *modfile.WorkFile
 }
@@ -84,7 +105,7 @@ type goModule struct {
 // sums are the paths of the files with the checksums of what the module needs,
 // which may not be there.
 func (m *goModule) sums() []string {
-	sums := []string{path.Join(path.Dir(m.mod), "go.sum")}
+	sums := []string{path.Join(path.Dir(m.mod.path), "go.sum")}
 	if m.work != "" {
 		sums = append(sums, m.work+".sum")
 	}
@@ -94,15 +115,15 @@ func (m *goModule) sums() []string {
 // requires says whether the go.mod names modules that are not folders of the
 // tree.
 func (m *goModule) requires(ctx context.Context, tree source.Tree) (bool, error) {
-	data, err := readGoFile(ctx, tree, m.mod, m.modMode)
+	data, err := m.mod.read(ctx, tree)
 	if err != nil {
 		return false, err
 	}
-	file, err := modfile.Parse(m.mod, data, nil)
+	file, err := modfile.Parse(m.mod.path, data, nil)
 	if err != nil {
 		// Newer versions of Go add directives.
-		if file, err = modfile.ParseLax(m.mod, data, nil); err != nil {
-			return false, &InputError{Path: m.mod, Reason: "is not a go.mod: " + err.Error()}
+		if file, err = modfile.ParseLax(m.mod.path, data, nil); err != nil {
+			return false, &InputError{Path: m.mod.path, Reason: "is not a go.mod: " + err.Error()}
 		}
 	}
 	local := func(r *modfile.Require) bool {
@@ -116,57 +137,71 @@ func (m *goModule) requires(ctx context.Context, tree source.Tree) (bool, error)
 // findModule finds the go.mod that governs a Go package.
 func findModule(ctx context.Context, tree source.Tree, pkg string) (*goModule, error) {
 	pkg = cleanPath(pkg)
-	mod, mode, err := above(ctx, tree, pkg, "go.mod")
-	if err == nil && mod == "" {
+	mod, err := above(ctx, tree, pkg, "go.mod")
+	if err == nil && mod.path == "" {
 		err = &InputError{Path: pkg, Reason: "is a Go package without a go.mod above it among the inputs: add go.mod and go.sum to them"}
 	}
-	return &goModule{mod: mod, modMode: mode}, err
+	return &goModule{mod: mod}, err
 }
 
 // findWork finds the go.work that governs the module, if there is one.
-func (m *goModule) findWork(ctx context.Context, tree source.Tree, env map[string]string) error {
+func (m *goModule) findWork(ctx context.Context, tree source.Tree, env map[string]string, known *modules) error {
 	if env["GOWORK"] == "off" {
 		return nil
 	}
-	work, mode, err := above(ctx, tree, path.Dir(m.mod), "go.work")
-	if err != nil || work == "" {
+	work, err := above(ctx, tree, path.Dir(m.mod.path), "go.work")
+	if err != nil || work.path == "" {
 		return err
 	}
-	data, err := readGoFile(ctx, tree, work, mode)
+	file, err := known.works.get(work, func() (*modfile.WorkFile, error) { return parseWork(ctx, tree, work) })
 	if err != nil {
 		return err
-	}
-	file, err := modfile.ParseWork(work, data, nil)
-	if err != nil {
-		return &InputError{Path: work, Reason: "is not a go.work: " + err.Error()}
 	}
 	if slices.ContainsFunc(file.Use, func(u *modfile.Use) bool {
-		return !path.IsAbs(u.Path) && path.Join(path.Dir(work), u.Path) == path.Dir(m.mod)
+		return !path.IsAbs(u.Path) && path.Join(path.Dir(work.path), u.Path) == path.Dir(m.mod.path)
 	}) {
-		m.work, m.workFile = work, file
+		m.work, m.workFile = work.path, file
 	}
 	return nil
 }
 
-// above finds the nearest file of that name in a folder or above it; "" if there
-// is none. It asks for the path before the content, so that a file that cannot be
-// read is not taken for one that is not there.
-func above(ctx context.Context, tree source.Tree, dir, name string) (file string, mode source.Mode, err error) {
-	for at := dir; ; at = path.Dir(at) {
-		file = path.Join(at, name)
-		entry, err := tree.Lookup(ctx, file)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return file, entry.Mode, err
+func parseWork(ctx context.Context, tree source.Tree, work goFile) (*modfile.WorkFile, error) {
+	data, err := work.read(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.ParseWork(work.path, data, nil)
+	if err != nil {
+		return nil, &InputError{Path: work.path, Reason: "is not a go.work: " + err.Error()}
+	}
+	return file, nil
+}
+
+// above finds the nearest file of that name in a folder or above it; the zero
+// goFile if there is none.
+func above(ctx context.Context, tree source.Tree, dir, name string) (nearest goFile, err error) {
+	at, id, rest := ".", tree.ID, dir
+	for {
+		entries, err := tree.Objects.Tree(ctx, id)
+		if err != nil {
+			return goFile{}, fmt.Errorf("look for %s: %w", path.Join(at, name), err)
 		}
-		if at == "." || at == "/" || at == ".." {
-			return "", 0, nil
+		if e := named(entries, name); e.Mode != 0 {
+			nearest = goFile{path.Join(at, name), e.ID, e.Mode}
 		}
+		var next string
+		next, rest, _ = strings.Cut(rest, "/")
+		e := named(entries, next) // no entry has the name "" or "."
+		if e.Mode != source.ModeDir {
+			return nearest, nil
+		}
+		at, id = path.Join(at, next), e.ID
 	}
 }
 
-func readGoFile(ctx context.Context, tree source.Tree, file string, mode source.Mode) ([]byte, error) {
-	if mode == source.ModeSymlink {
-		return nil, &InputError{Path: file, Reason: "is a symbolic link, which is not followed to find the toolchain: replace it by the file itself"}
+func (f goFile) read(ctx context.Context, tree source.Tree) ([]byte, error) {
+	if f.mode == source.ModeSymlink {
+		return nil, &InputError{Path: f.path, Reason: "is a symbolic link, which is not followed to find the toolchain: replace it by the file itself"}
 	}
-	return tree.ReadFile(ctx, file)
+	return tree.ReadFile(ctx, f.path)
 }
