@@ -139,7 +139,7 @@ func TestStatesLimitTheirWorkTogether(t *testing.T) {
 	tree := makeTree(t, goFiles()...)
 	for name, use := range map[string]func(*walker){
 		"nothing": func(*walker) {},
-		"entries": func(w *walker) { w.kept = maxCut },
+		"entries": func(w *walker) { w.maxCut = 0 },
 		"steps":   func(w *walker) { w.steps.Store(maxSteps) },
 	} {
 		w := newWalker(tree.Objects)

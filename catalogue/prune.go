@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -85,6 +86,8 @@ type pruning struct {
 	// and key the last one's key.
 	cursors cursor
 	key     []byte
+	// kept holds what is left of those directories so far, likewise.
+	kept []source.Entry
 }
 
 // look counts entries and steps. What the walker knew already counts as well, so
@@ -120,8 +123,8 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	if err := p.look(r.entries, r.steps); err != nil {
 		return nil, err
 	}
-	var kept []source.Entry // nil as long as nothing is cut away
-	for i, e := range entries {
+	start, whole := len(p.kept), true
+	for _, e := range entries {
 		if e.Name == attributesFile && e.Mode.IsFile() {
 			if r.lfs, err = p.lfs(ctx, e.ID); err != nil {
 				return nil, fmt.Errorf("read %s%s: %w", path, e.Name, err)
@@ -131,18 +134,19 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 		if err != nil {
 			return nil, err
 		}
-		if kept == nil && left != e {
-			kept = append([]source.Entry{}, entries[:i]...)
-		}
-		if kept != nil && left.ID != "" {
-			kept = append(kept, left)
+		whole = whole && left.ID == e.ID
+		if left.ID != "" {
+			p.kept = append(p.kept, left)
 		}
 	}
+	kept := p.kept[start:]
+	p.kept = p.kept[:start]
 	switch {
-	case kept == nil && len(entries) > 0:
+	case len(kept) == 0:
+	case whole:
 		r.id = id
-	case len(kept) > 0:
-		if r.id, err = p.put(kept); err != nil {
+	default:
+		if r.id, err = p.put(slices.Clone(kept)); err != nil {
 			return nil, fmt.Errorf("prune directory %q: %w", path, err)
 		}
 	}

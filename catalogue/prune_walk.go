@@ -23,16 +23,14 @@ type walker struct {
 	texts       texts
 
 	mu      sync.Mutex
-	trees   map[source.ID][]source.Entry
 	targets map[source.ID]string // of symbolic links
 	// attributes are the lines of .gitattributes that name Git LFS.
 	attributes map[source.ID][]string
 	pointers   map[visit]*pointers
 	left       map[visit]*remains
-	cut        map[source.ID]bool // the trees in made
-	kept       int                // entries of those
 
-	steps atomic.Int64 // patterns that were held against names, for all images
+	steps  atomic.Int64 // patterns that were held against names, for all images
+	maxCut int          // of the entries in made; tests have a lower one
 }
 
 // visit is a directory and what the patterns say of it.
@@ -43,8 +41,8 @@ type visit struct {
 
 func newWalker(objects source.Objects) *walker {
 	return &walker{
-		under: objects, made: source.NewMemory(),
-		trees: map[source.ID][]source.Entry{}, targets: map[source.ID]string{}, left: map[visit]*remains{}, cut: map[source.ID]bool{},
+		under: objects, made: source.NewMemory(), maxCut: maxCut,
+		targets: map[source.ID]string{}, left: map[visit]*remains{},
 		attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
 	}
 }
@@ -52,23 +50,10 @@ func newWalker(objects source.Objects) *walker {
 var _ source.Objects = (*walker)(nil)
 
 func (w *walker) Tree(ctx context.Context, id source.ID) ([]source.Entry, error) {
-	w.mu.Lock()
-	entries, ok := w.trees[id]
-	w.mu.Unlock()
-	if ok {
-		return entries, nil
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	entries, err := w.under.Tree(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	w.trees[id] = entries
-	w.mu.Unlock()
-	return entries, nil
+	return w.under.Tree(ctx, id)
 }
 
 func (w *walker) Blob(ctx context.Context, id source.ID) (io.ReadCloser, int64, error) {
@@ -92,10 +77,8 @@ func (w *walker) remember(id source.ID, key string, r *remains) {
 // exhausted says whether the images take too much together: then none has a
 // fingerprint, whichever of them came first.
 func (w *walker) exhausted() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch {
-	case w.kept > maxCut:
+	case w.made.TreeEntries() > w.maxCut:
 		return &TooLargeError{What: "entries of directories that the patterns divide", Limit: maxCut}
 	case w.steps.Load() > maxSteps:
 		return &TooLargeError{What: "patterns for each name", Limit: maxSteps}
@@ -109,12 +92,6 @@ func (w *walker) put(entries []source.Entry) (source.ID, error) {
 	if err != nil {
 		return "", err
 	}
-	w.mu.Lock()
-	if !w.cut[id] {
-		w.cut[id] = true
-		w.kept += len(entries)
-	}
-	w.mu.Unlock()
 	return id, w.exhausted()
 }
 

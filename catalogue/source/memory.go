@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue/source/internal/odb"
@@ -14,9 +13,10 @@ import (
 // MemoryObjects holds objects in memory, by their SHA-1 IDs. It is safe for
 // concurrent use.
 type MemoryObjects struct {
-	mu    sync.RWMutex
-	trees map[ID][]Entry
-	blobs map[ID][]byte
+	mu      sync.RWMutex
+	trees   map[ID][]Entry
+	entries int // of trees
+	blobs   map[ID][]byte
 	// encodings keeps the memory in which trees are encoded for the next one.
 	encodings sync.Pool
 }
@@ -44,11 +44,11 @@ func (m *MemoryObjects) PutBlob(content []byte) ID {
 // store. The error matches ErrMalformed if they are no tree that Git would
 // write.
 func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
-	if !slices.IsSortedFunc(entries, compareEntries) {
+	if checkOrder(entries) != nil {
 		SortEntries(entries)
-	}
-	if err := checkOrder(entries); err != nil {
-		return "", err
+		if err := checkOrder(entries); err != nil {
+			return "", err
+		}
 	}
 	raw, _ := m.encodings.Get().(*[]byte)
 	if raw == nil {
@@ -62,8 +62,18 @@ func (m *MemoryObjects) PutTree(entries []Entry) (ID, error) {
 	id := hashObject(odb.Tree, *raw, formatOf(entries))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.trees[id] = entries
+	if _, known := m.trees[id]; !known {
+		m.trees[id] = entries
+		m.entries += len(entries)
+	}
 	return id, nil
+}
+
+// TreeEntries returns how many entries the trees in the store have together.
+func (m *MemoryObjects) TreeEntries() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.entries
 }
 
 // Tree returns the entries of a tree object.

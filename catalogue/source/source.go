@@ -34,7 +34,8 @@ type Entry struct {
 // object that is not there is an error for which errors.Is(err, ErrNotFound).
 type Objects interface {
 	// Tree returns the entries of a tree object in Git's order. The caller
-	// must not modify them.
+	// must not modify them. The same few trees are asked for again and again:
+	// implementations keep those that they read last.
 	Tree(ctx context.Context, id ID) ([]Entry, error)
 	// Blob opens a blob object and says its size in bytes.
 	Blob(ctx context.Context, id ID) (content io.ReadCloser, size int64, err error)
