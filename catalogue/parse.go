@@ -81,6 +81,7 @@ func parseCatalogue(root strictyaml.Node) *Catalogue {
 		images[maxImages].Errorf("is one image too many: there may be %d", maxImages)
 		return c
 	}
+	c.Images = make([]Image, 0, len(images))
 	for _, item := range images {
 		c.Images = append(c.Images, parseImage(item, named))
 	}
@@ -118,8 +119,8 @@ func parseImage(n strictyaml.Node, taken map[string]bool) Image {
 // checks that one of them includes.
 func parsePatterns(n strictyaml.Node, mustChoose bool) Patterns {
 	items := n.List()
-	var list []string
-	var at []strictyaml.Node
+	list := make([]string, 0, len(items))
+	at := make([]strictyaml.Node, 0, len(items))
 	includes := !mustChoose || items == nil
 	for _, item := range items {
 		s := item.String()

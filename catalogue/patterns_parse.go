@@ -50,6 +50,7 @@ func parsePattern(text string) (p pattern, reason string) {
 	case strings.HasSuffix(body, "/"):
 		return p, "it ends with a slash; a pattern that names a directory means all below it: remove the slash"
 	}
+	p.segments = make([]segment, 0, 1+strings.Count(body, "/"))
 	for part := range strings.SplitSeq(body, "/") {
 		s, reason := parseSegment(part)
 		if reason != "" {
@@ -79,6 +80,8 @@ func parseSegment(text string) (s segment, reason string) {
 		return segment{kind: anyName}, ""
 	case text == "**":
 		return segment{kind: anyDepth}, ""
+	case !strings.ContainsAny(text, `*?[\`):
+		return plainName(text)
 	}
 	var tokens []token
 	literal := true
@@ -114,10 +117,14 @@ func parseSegment(text string) (s segment, reason string) {
 	for i, t := range tokens {
 		name[i] = t.b
 	}
-	if s = (segment{kind: exactName, name: string(name)}); s.name == "." || s.name == ".." {
-		return s, fmt.Sprintf("it has the segment %q; patterns start at the root of the tree and stay in it", s.name)
+	return plainName(string(name))
+}
+
+func plainName(name string) (s segment, reason string) {
+	if name == "." || name == ".." {
+		return s, fmt.Sprintf("it has the segment %q; patterns start at the root of the tree and stay in it", name)
 	}
-	return s, ""
+	return segment{kind: exactName, name: name}, ""
 }
 
 // parseClass compiles the bracket expression that text begins with and returns

@@ -29,7 +29,7 @@ func (d *Document) inspect(n *yaml.Node, path string, depth int) {
 		refuse("has a tag, and tags are not supported: put the value in quotes if it is meant to begin with !")
 	case n.Kind == yaml.SequenceNode:
 		for i, item := range n.Content {
-			d.inspect(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
+			d.inspect(item, index(path, i), depth+1)
 		}
 	case n.Kind == yaml.MappingNode:
 		d.inspectMap(n, path, depth)
@@ -45,7 +45,7 @@ func (d *Document) tagged(n *yaml.Node) bool {
 // inspectMap leaves only sound keys in a mapping, each once.
 func (d *Document) inspectMap(n *yaml.Node, path string, depth int) {
 	first := map[string]int{}
-	var kept []*yaml.Node
+	kept := n.Content[:0]
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,8 +13,11 @@ import (
 var errTwice = errors.New("is listed twice")
 
 func (n Node) item(i int, item *yaml.Node) Node {
-	return Node{doc: n.doc, node: item, field: fmt.Sprintf("%s[%d]", n.field, i)}
+	return Node{doc: n.doc, node: item, field: index(n.field, i)}
 }
+
+// index appends an item's number to a list's path.
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Map is a mapping whose fields are known.
 type Map struct{ at Node }
