@@ -33,8 +33,9 @@
 //
 // A kustomization on top of the overlay sets the images of the request, by
 // kustomize's own images field, and its labels, on objects only. It is applied
-// last, so it sees the images as the overlay leaves them: one that the overlay
-// renames with newName is no longer the catalogue's, which is a finding.
+// last, so it sees the images as the overlay leaves them: one that a
+// kustomization renames with newName would no longer be the catalogue's, and
+// something else would be delivered in its place. It is refused ([ErrRenamed]).
 //
 // # What comes out
 //

@@ -292,14 +292,3 @@ func (f *kfile) keepSecret(kv types.KvPairSources) {
 		}
 	}
 }
-
-// images remembers the entries that rename an image.
-func (f *kfile) images(field string, images []types.Image) {
-	for i, image := range images {
-		if image.NewName != "" && image.NewName != image.Name {
-			f.renames = append(f.renames, rename{
-				file: f.path, line: fieldLine(f.content, fmt.Sprintf("%s[%d]", field, i)), from: image.Name, to: image.NewName,
-			})
-		}
-	}
-}

@@ -96,7 +96,7 @@ func (s *scanner) findings(images []lifecycle.ImageRef, objects []lifecycle.Obje
 	for _, image := range images {
 		ref := image.Repository + "@" + string(image.Digest)
 		if !refs[ref] && !mentioned(objects, ref) {
-			fs = append(fs, lifecycle.Finding{Subject: "image " + image.Name, Message: s.whyUnused(image, objects, used)})
+			fs = append(fs, lifecycle.Finding{Subject: "image " + image.Name, Message: whyUnused(image, objects, used)})
 		}
 	}
 	for i, o := range objects {
@@ -125,13 +125,8 @@ func mentioned(objects []lifecycle.Object, ref string) bool {
 }
 
 // whyUnused explains why no object has an image of the catalogue.
-func (s *scanner) whyUnused(image lifecycle.ImageRef, objects []lifecycle.Object, used [][]usedImage) string {
+func whyUnused(image lifecycle.ImageRef, objects []lifecycle.Object, used [][]usedImage) string {
 	const none = "is used by no object of the overlay"
-	for _, r := range s.renames {
-		if r.from == image.Name {
-			return fmt.Sprintf("%s: %s:%d renames it to %q; take newName out there", none, r.file, r.line, r.to)
-		}
-	}
 	for i, o := range objects {
 		for _, u := range used[i] {
 			name := imageName(u.ref)

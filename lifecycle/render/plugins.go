@@ -78,6 +78,7 @@ func (f *kfile) checkConfig(c config) {
 		Path           string                      `json:"path"`
 		Paths          []types.PatchStrategicMerge `json:"paths"`
 		TargetFilePath string                      `json:"targetFilePath"`
+		ImageTag       types.Image                 `json:"imageTag"`
 		Replacements   []types.ReplacementField    `json:"replacements"`
 		Target         any                         `json:"target"`
 	}
@@ -117,6 +118,10 @@ func (f *kfile) checkConfig(c config) {
 	case "ReplacementTransformer":
 		if decode() {
 			f.replacements(field+": replacements", args.Replacements)
+		}
+	case "ImageTagTransformer":
+		if decode() {
+			f.image(field+": imageTag", args.ImageTag)
 		}
 	case "ValueAddTransformer":
 		if decode() && args.TargetFilePath != "" {

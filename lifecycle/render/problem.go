@@ -33,6 +33,9 @@ var (
 	// ErrUnnamed is returned for an object without a name, such as one with
 	// generateName.
 	ErrUnnamed = errors.New("objects need a name of their own")
+	// ErrRenamed is returned for an images entry that gives an image of the
+	// request another name: then another image would be delivered in its place.
+	ErrRenamed = errors.New("another image would be delivered in its place")
 )
 
 // advice is what to do about an error, by its sentinel.
@@ -47,6 +50,7 @@ var advice = []struct {
 	{ErrCycle, "Take out the entry that leads back."},
 	{ErrTooLarge, "Split it, or keep it out of the overlay."},
 	{ErrUnnamed, "Give the object metadata.name: what is applied again and again needs a name that stays."},
+	{ErrRenamed, "Take newName and newTag out: the repository and the digest of the catalogue's images are set when they are delivered. An image that is built elsewhere does not belong into the catalogue."},
 	{ErrDuplicate, "Keep one of the two."},
 	{source.ErrNotFound, "Commit the file, or correct the entry: only what is in the commit is rendered."},
 }

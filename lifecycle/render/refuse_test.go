@@ -85,7 +85,17 @@ func TestRefused(t *testing.T) {
 		"a schema's other refs": {map[string]string{k: "openapi: {path: s.json}", "s.json": `{"definitions": {"A": {"properties": {"x": {"$ref": "#/definitions/A/properties/x"}}}}}`}, nil, []string{"openapi.path", "only references"}},
 		"an unknown schema":     {map[string]string{k: "resources: [a.yaml]\nopenapi: {version: v0.0.1}", "a.yaml": object}, nil, []string{"not built in"}},
 		"a patch of nothing":    {map[string]string{k: "resources: [a.yaml]\npatches: [{path: p.yaml}]", "a.yaml": object, "p.yaml": strings.Replace(object, "name: a", "name: b", 1)}, nil, []string{"no resource matches"}},
-		"a generator's source":  {map[string]string{k: "configMapGenerator: [{name: x, files: [a=b=c]}]"}, nil, []string{"configMapGenerator[0].files[0]"}},
+		"another image for one of the catalogue": {
+			map[string]string{
+				k:              "resources: [../base, a.yaml]\nimages:\n- {name: other, newTag: a}\n- name: api\n  newName: registry.example.com/dev/api\n  newTag: v1\n- {name: 'a.i:v1', newName: x}\n- {name: '[', newName: w}\n",
+				"a.yaml":       object,
+				"../base/" + k: "resources: [b.yaml]\nimages: [{name: api, newName: ghcr.io/acme/api}]\ntransformers: [t.yaml]\n", "../base/b.yaml": object,
+				"../base/t.yaml": "apiVersion: builtin\nkind: ImageTagTransformer\nmetadata: {name: t}\nimageTag: {name: api, newName: z}\n",
+			}, render.ErrRenamed, []string{
+				at + `:5: images[1].newName: "registry`, at + `:7: images[2].newName: "x": api is an image`, "base/kustomization.yaml:2: images[0].newName", "ImageTagTransformer t: imageTag.newName", "Take newName",
+			},
+		},
+		"a generator's source": {map[string]string{k: "configMapGenerator: [{name: x, files: [a=b=c]}]"}, nil, []string{"configMapGenerator[0].files[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

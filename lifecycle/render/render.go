@@ -61,7 +61,7 @@ func (*Renderer) Render(ctx context.Context, r lifecycle.RenderRequest) (lifecyc
 	if !at.isDir() {
 		return commitFault(errors.New("is a file: an overlay is a folder with a kustomization"), "")
 	}
-	s := newScanner(t)
+	s := newScanner(t, r.Images)
 	if err := s.scan(at.path); err != nil {
 		return commitFault(err, adviceFor(err))
 	}

@@ -116,9 +116,8 @@ func TestFindings(t *testing.T) {
 				{Subject: "Deployment d", Message: `container c2 uses "localhost:5000/x"` + tomorrow},
 			},
 		},
-		"renamed by the overlay": {
-			files: map[string]string{k: "resources: [d.yaml]\nimages:\n- {name: other, newTag: a}\n- {name: api, newName: ghcr.io/acme/api, digest: \"" + sha + "\"}\n", "d.yaml": deployment("api")},
-			want:  []lifecycle.Finding{{Subject: "image api", Message: unused + ": " + overlay + "/" + k + `:4 renames it to "ghcr.io/acme/api"; take newName out there`}},
+		"named and tagged by the overlay": {
+			files: map[string]string{k: "resources: [d.yaml]\nimages:\n- {name: ghcr.io/acme/api, newName: api}\n- {name: api, newTag: v1}\n- {name: api, newName: api, newTag: v2}\n- {name: web, newName: x, digest: \"" + sha + "\"}\n", "d.yaml": deployment("ghcr.io/acme/api:v0", "web")},
 		},
 		"another name of the same": {
 			files: map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("ghcr.io:443/acme/api@" + sha)},

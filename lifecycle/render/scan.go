@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 const (
@@ -37,6 +38,8 @@ type scanner struct {
 	stack    []string
 	problems []*Problem
 
+	// images are the names of the images of the request.
+	images []string
 	// parsed are all kustomizations, and configured says that one of them sets
 	// configurations.
 	parsed     []parsed
@@ -46,8 +49,6 @@ type scanner struct {
 	schema bool
 	// metadata is the overlay's own buildMetadata.
 	metadata []string
-	// renames are the images entries that give an image another name.
-	renames []rename
 	// manifests are the files under resources, to find the one at fault.
 	manifests []manifest
 	// secrets are values of secret generators, to keep them out of messages.
@@ -59,12 +60,6 @@ type scanner struct {
 type unit struct {
 	weight  int
 	configs []config
-}
-
-type rename struct {
-	file     string
-	line     int
-	from, to string
 }
 
 type manifest struct {
@@ -81,12 +76,16 @@ const (
 	useConfigs              // under generators, transformers or validators
 )
 
-func newScanner(t *tree) *scanner {
-	return &scanner{
+func newScanner(t *tree, images []lifecycle.ImageRef) *scanner {
+	s := &scanner{
 		tree:    t,
 		factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
 		units:   map[string]*unit{},
 	}
+	for _, image := range images {
+		s.images = append(s.images, image.Name)
+	}
+	return s
 }
 
 // scan walks the graph below the overlay. Its error joins all problems.
@@ -207,8 +206,12 @@ func (f *kfile) scan(k types.Kustomization, as use) {
 		f.sources(fmt.Sprintf("secretGenerator[%d]", i), g.KvPairSources)
 		f.keepSecret(g.KvPairSources)
 	}
-	f.images("images", images)
-	f.images("imageTags", imageTags)
+	for i, image := range images {
+		f.image(fmt.Sprintf("images[%d]", i), image)
+	}
+	for i, image := range imageTags {
+		f.image(fmt.Sprintf("imageTags[%d]", i), image)
+	}
 	if as == useConfigs {
 		return // whoever lists the folder checks its configurations
 	}
