@@ -109,20 +109,34 @@ func (o *imagesOptions) tree(ctx context.Context) (tree source.Tree, done func()
 	return commit.Tree, done, err
 }
 
+// imageFields is an image as it is printed. The fields stand in the order of
+// their names, as in all that is printed as JSON.
 type imageFields struct {
-	name        string
-	Fingerprint catalogue.Fingerprint `json:"fingerprint,omitempty"`
-	Tree        source.ID             `json:"tree,omitempty"`
-	Builder     string                `json:"builder"`
+	APIVersion string `json:"apiVersion"`
+	Builder    string `json:"builder"`
+	// Error says why there is no fingerprint.
+	Error       string                `json:"error,omitempty"`
 	Files       int                   `json:"files"`
+	Fingerprint catalogue.Fingerprint `json:"fingerprint,omitempty"`
+	Kind        string                `json:"kind"`
+	Metadata    imageName             `json:"metadata"`
 	Platforms   []string              `json:"platforms"`
 	// Preimage is what the fingerprint is the hash of.
 	Preimage []catalogue.Field `json:"preimage,omitempty"`
+	Tree     source.ID         `json:"tree,omitempty"`
 	// Unlocked are the references whose digest is in neither the recipe nor
 	// pharos.lock.
 	Unlocked []string `json:"unlocked,omitempty"`
-	// Error says why there is no fingerprint.
-	Error string `json:"error,omitempty"`
+}
+
+type imageName struct {
+	Name string `json:"name"`
+}
+
+type imageList struct {
+	APIVersion string        `json:"apiVersion"`
+	Items      []imageFields `json:"items"`
+	Kind       string        `json:"kind"`
 }
 
 // images returns all images of the catalogue, in its order, with what there is
@@ -139,7 +153,7 @@ func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree
 	}
 	images := make([]imageFields, 0, len(c.Images))
 	for _, img := range c.Images {
-		f := imageFields{name: img.Name, Builder: img.Build.Kind(), Platforms: img.Platforms}
+		f := imageFields{APIVersion: apiVersion, Kind: "Image", Metadata: imageName{img.Name}, Builder: img.Build.Kind(), Platforms: img.Platforms}
 		if st, ok := known[img.Name]; ok {
 			f.Fingerprint, f.Tree, f.Files, f.Preimage = st.Fingerprint, st.Inputs.ID, st.Files, st.Preimage
 		} else {
@@ -171,13 +185,17 @@ func (o *imagesOptions) printImages(images []imageFields) error {
 			if fingerprint == "" {
 				fingerprint = "<none>"
 			}
-			rows = append(rows, []any{f.name, f.Builder, f.Files, fingerprint, string(f.Tree)})
+			rows = append(rows, []any{f.Metadata.Name, f.Builder, f.Files, fingerprint, string(f.Tree)})
 		}
 		return o.output.table(o.Out, []column{{name: "Name"}, {name: "Builder"}, {name: "Files"}, {name: "Fingerprint"}, {name: "Tree", wide: true}}, rows)
 	}
+	if o.output.format() == "json" {
+		// There may be hundreds, and the printers would convert each of them several times.
+		return printJSON(o.Out, imageList{APIVersion: apiVersion, Items: images, Kind: "ImageList"})
+	}
 	var items []object
 	for _, f := range images {
-		item, err := newObject("Image", f.name, f)
+		item, err := newObject(f.Kind, f.Metadata.Name, f)
 		if err != nil {
 			return err
 		}

@@ -92,6 +92,17 @@ func (o *output) printObject(w io.Writer, obj runtime.Object) error {
 	return p.PrintObj(obj, w)
 }
 
+// printJSON writes a value with apiVersion and kind as print does for -o json,
+// if its fields stand in the order of their names.
+func printJSON(w io.Writer, value any) error {
+	data, err := json.MarshalIndent(value, "", "    ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
 // column is one column of a table; wide ones are shown with -o wide only.
 type column struct {
 	name string
