@@ -1,6 +1,9 @@
 package lifecycle
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // DryRun says how far a reconcile goes that changes nothing.
 type DryRun string
@@ -25,19 +28,17 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 	}
 	rendering, err := o.render(ctx, r.Commit.Tree, images)
 	res.Findings = rendering.Findings
-	if err != nil {
-		return err
-	}
-	if r.DryRun == DryRunClient {
-		return nil
+	lack := o.lackBuilders(images)
+	if err != nil || r.DryRun == DryRunClient {
+		return errors.Join(lack, err)
 	}
 	resolved, err := o.resolve(ctx, rendering.Objects)
 	if err != nil {
-		return err
+		return errors.Join(lack, err)
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, DryRun: true,
 	})
 	res.Changes = done.Changes
-	return err
+	return errors.Join(lack, err)
 }

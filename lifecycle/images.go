@@ -270,15 +270,11 @@ func receive(ctx context.Context, c <-chan struct{}) error {
 
 func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *image, out io.Writer) error {
 	start := time.Now()
-	builder, err := o.builder(img)
-	if err != nil {
-		return err
-	}
 	request := BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out, Images: map[string]string{}}
 	for _, base := range img.on {
 		request.Images[base.status.Name] = base.push(o.Lifecycle) + "@" + string(base.status.Digest)
 	}
-	built, err := builder.Build(ctx, request)
+	built, err := o.Builders[img.state.Image.Build.Kind()].Build(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -292,16 +288,6 @@ func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *ima
 	img.status.Digest, img.bases, img.toolchain = built.Digest, built.Bases, built.Toolchain
 	o.emit(Event{Type: EventImageBuilt, Image: copyOf(img.status), Took: time.Since(start)})
 	return nil
-}
-
-func (l *Lifecycle) builder(img *image) (Builder, error) {
-	kind := img.state.Image.Build.Kind()
-	b, ok := l.Builders[kind]
-	if !ok {
-		return nil, &Error{Op: "build image", On: img.status.Name, Class: ErrSource,
-			Err: fmt.Errorf("there is no builder for recipes of kind %q", kind)}
-	}
-	return b, nil
 }
 
 // lineWriters hands out a writer for each image.

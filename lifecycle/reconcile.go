@@ -160,11 +160,11 @@ func (o *operation) plan(ctx context.Context, w *want, s *situation, res *Reconc
 
 // buildAll builds what has to be built. The overlay is rendered before the
 // builds, so that a mistake in it shows before they take their time, and before
-// anything is written anywhere.
+// anything is written anywhere; so does an image that nothing builds.
 func (o *operation) buildAll(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
 	rendering, err := o.render(ctx, r.Commit.Tree, images)
 	res.Findings = rendering.Findings
-	if err != nil {
+	if err := errors.Join(o.lackBuilders(images), err); err != nil {
 		return err
 	}
 	if err := o.buildImages(ctx, r, images); err != nil {
