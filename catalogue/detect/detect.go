@@ -8,6 +8,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/buildcontext"
 )
 
 // ErrOption is matched by the error of Detect for an option that does not fit the
@@ -113,6 +114,7 @@ type detection struct {
 	named    []namedImage // what the manifests name
 	manifest map[string]bool
 
+	contexts   *buildcontext.Finder
 	repository string // the name of what lies at the root
 	candidates []*candidate
 	images     []*candidate

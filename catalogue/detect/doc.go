@@ -6,8 +6,9 @@
 //   - Dockerfiles (Dockerfile, Containerfile, Dockerfile.NAME, NAME.Dockerfile).
 //     The inputs are what the COPY and ADD lines of the stages that the image
 //     needs take. The context is the root of the tree: a Dockerfile that is
-//     written for a context of its own is named in a comment instead, with what
-//     to change.
+//     written for a context of its own, as its sources, a Compose file or ignore
+//     rules in its folder show, is named in a comment instead, with what to
+//     change.
 //   - Go programs: main packages of all modules. The inputs are the folders of
 //     the packages that they import from the tree, go.mod and go.sum, a workspace,
 //     and embedded files. A program in the folder of a Dockerfile, or one that

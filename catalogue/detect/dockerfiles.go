@@ -10,7 +10,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
-	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/buildcontext"
 )
 
 // dockerfileReads is what a Dockerfile takes from its context.
@@ -18,11 +18,16 @@ type dockerfileReads struct {
 	content string
 	files   []string
 	whole   bool // it takes whatever lies at the root
+	// comments are what a person should know of it, as sentences.
+	comments []string
 }
 
 // dockerfiles finds the Dockerfiles that can be built with the root of the tree
 // as their context.
-func (d *detection) dockerfiles(ctx context.Context) error {
+func (d *detection) dockerfiles(ctx context.Context) (err error) {
+	if d.contexts, err = buildcontext.New(ctx, d.tree, d.files); err != nil {
+		return err
+	}
 	for _, file := range d.seen {
 		if !isDockerfile(path.Base(file)) {
 			continue
@@ -36,7 +41,7 @@ func (d *detection) dockerfiles(ctx context.Context) error {
 			continue
 		}
 		d.candidates = append(d.candidates, &candidate{
-			kind: catalogue.BuildDockerfile, path: file, dir: path.Dir(file), dockerfile: reads,
+			kind: catalogue.BuildDockerfile, path: file, dir: path.Dir(file), dockerfile: reads, comments: reads.comments,
 		})
 	}
 	return nil
@@ -57,7 +62,12 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	if err != nil {
 		return nil, "", err
 	}
-	plan, err := planOf(file, content)
+	options := dockerfile.Options{Platform: catalogue.DefaultPlatform}
+	parsed, err := dockerfile.Parse(file, content)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	plan, err := parsed.Plan(options)
 	if err != nil {
 		return nil, err.Error(), nil
 	}
@@ -68,9 +78,20 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	if err != nil {
 		return nil, "", err
 	}
-	if missing := required(found.Missing); len(missing) > 0 {
-		problem, err := d.misplaced(ctx, file, content, missing)
-		return nil, problem, err
+	own, err := d.contexts.Find(ctx, file, content, options)
+	if err != nil {
+		return nil, "", err
+	}
+	if problem := misplaced(file, content, own, found.Missing); problem != "" {
+		return nil, problem, nil
+	}
+	reads = &dockerfileReads{content: string(content), files: found.Files, whole: slices.Contains(found.Files, catalogue.FileName)}
+	for _, s := range buildcontext.Vain(plan, found.Missing) {
+		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes %s, which %s.", s.Line, s.Path, s.Reason))
+	}
+	both, err := d.contexts.AtBoth(ctx, file, content, options)
+	for _, s := range both {
+		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes the %s at the root; there is %s too.", s.Line, s.Path, path.Join(path.Dir(file), s.Path)))
 	}
 	for _, s := range found.Unknown {
 		d.note("%s:%d: %s %s: check that the inputs hold it", file, s.Line, s.Path, s.Reason)
@@ -78,56 +99,22 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	for _, s := range plan.Remote {
 		d.note("%s:%d: %s %s: add --checksum=sha256:…", file, s.Line, s.Path, s.Reason)
 	}
-	whole := slices.Contains(found.Files, catalogue.FileName)
-	return &dockerfileReads{content: string(content), files: found.Files, whole: whole}, "", nil
+	return reads, "", err
 }
 
-func planOf(file string, content []byte) (*dockerfile.Plan, error) {
-	parsed, err := dockerfile.Parse(file, content)
-	if err != nil {
-		return nil, err
+// misplaced says what is to be changed in a Dockerfile that was written for another
+// context, and what its sources are that lead nowhere; "" if all is well.
+func misplaced(file string, content []byte, own *buildcontext.Own, missing []dockerfile.Source) string {
+	var said []string
+	if own != nil {
+		said = append(said, own.Text(file, content))
 	}
-	return parsed.Plan(dockerfile.Options{Platform: catalogue.DefaultPlatform})
-}
-
-// required leaves out what a build goes on without.
-func required(missing []dockerfile.Source) []dockerfile.Source {
-	var needed []dockerfile.Source
 	for _, s := range missing {
-		if !s.Optional {
-			needed = append(needed, s)
+		if !s.Optional && !own.Moves(s) {
+			said = append(said, fmt.Sprintf("line %d takes %s, which %s", s.Line, s.Path, s.Reason))
 		}
 	}
-	return needed
-}
-
-// misplaced says what is wrong with a Dockerfile whose sources are not where it
-// looks for them: most often its context was its own folder.
-func (d *detection) misplaced(ctx context.Context, file string, content []byte, missing []dockerfile.Source) (string, error) {
-	first := missing[0]
-	plain := fmt.Sprintf("line %d takes %s, which %s", first.Line, first.Path, first.Reason)
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		entry, err := d.tree.Lookup(ctx, dir)
-		if err != nil {
-			return "", err
-		}
-		plan, err := planOf(strings.TrimPrefix(file, dir+"/"), content)
-		if err != nil {
-			return plain, nil
-		}
-		reads, err := plan.Reads(ctx, source.Tree{ID: entry.ID, Objects: d.tree.Objects})
-		if _, ok := errors.AsType[*dockerfile.ParseError](err); ok {
-			return plain, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if len(required(reads.Missing)) == 0 {
-			return fmt.Sprintf("it is written for a build in the folder %[1]s, and the context is the root of the tree: write %[2]s instead of %[3]s in line %[4]d, and so on",
-				dir, path.Join(dir, first.Path), first.Path, first.Line), nil
-		}
-	}
-	return plain, nil
+	return strings.Join(said, "; ")
 }
 
 // builds says whether a Dockerfile builds the Go program in a folder: it lies

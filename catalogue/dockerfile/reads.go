@@ -31,6 +31,16 @@ type Source struct {
 	Optional bool
 }
 
+// Sources are what the instructions take from the build context, in their order,
+// without those of which it cannot be said. Reason is empty.
+func (p *Plan) Sources() []Source {
+	var all []Source
+	for _, t := range p.takes {
+		all = append(all, Source{Line: t.line, Path: t.path, Optional: t.optional})
+	}
+	return all
+}
+
 // Reads says what the target takes from a tree whose root is the build context.
 // It reads directories, symbolic links and ignore files, and of them only what
 // the sources lead to. Errors: a *ParseError for the ignore rules, a

@@ -11,6 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/buildcontext"
 )
 
 // dockerfile compares for an image that a Dockerfile builds. What keeps the
@@ -30,6 +31,16 @@ func (k *check) dockerfile() error {
 		return nil
 	}
 	d := &dockerfileCheck{check: k, file: file, pruned: map[string]bool{}, read: map[string]bool{}, known: true, said: map[string]bool{}}
+	for _, platform := range k.image.Platforms {
+		own, err := k.contexts.Find(k.ctx, file, content, dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
+		if err != nil {
+			return err
+		}
+		if own != nil {
+			d.say(file, file+": "+own.Text(file, content))
+			d.own = own
+		}
+	}
 	if d.inputs, _, err = catalogue.Prune(k.ctx, k.tree, k.image.Inputs); err != nil {
 		if k.ctx.Err() != nil {
 			return err
@@ -45,7 +56,9 @@ func (k *check) dockerfile() error {
 			return err
 		}
 	}
-	d.compare()
+	if d.own == nil {
+		d.compare()
+	}
 	return nil
 }
 
@@ -59,6 +72,9 @@ type dockerfileCheck struct {
 	known        bool // nothing else is read
 	said         map[string]bool
 	inputs       source.Tree // without an ID if there is none
+	// own is the context that it was written for, if that is not the root: then
+	// what it reads of the root says nothing.
+	own *buildcontext.Own
 }
 
 func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
@@ -78,8 +94,13 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 		return err
 	}
 	for _, s := range reads.Missing {
-		if !s.Optional {
+		if !s.Optional && !d.own.Moves(s) {
 			d.source(s, "correct it, or add what it names: the context of a build is the root of the tree")
+		}
+	}
+	for _, s := range buildcontext.Vain(plan, reads.Missing) {
+		if !d.own.Moves(s) {
+			d.source(s, "the image is built without it: correct it, or remove it")
 		}
 	}
 	for _, s := range reads.Unknown {

@@ -11,6 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/gopackage"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/buildcontext"
 	"github.com/pharos-dev/pharos/internal/treefiles"
 )
 
@@ -22,6 +23,7 @@ type Config = gopackage.Config
 //
 //   - files that the recipe reads of the whole tree and would not see in a build
 //   - patterns of inputs of which the recipe reads no file
+//   - Dockerfiles that were written for a build in a folder, not at the root
 //   - sources of a Dockerfile that match nothing, or of which it cannot be said
 //     what they take
 //   - Go packages that do not load
@@ -43,13 +45,17 @@ func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding
 	for i, f := range files {
 		paths[i] = f.Path
 	}
+	contexts, err := buildcontext.New(ctx, tree, paths)
+	if err != nil {
+		return nil, err
+	}
 	programs, err := readPrograms(ctx, tree, loaded, c)
 	if err != nil {
 		return nil, err
 	}
 	var findings []catalogue.Finding
 	for _, image := range loaded.Images {
-		k := &check{ctx: ctx, tree: tree, image: image, paths: paths}
+		k := &check{ctx: ctx, tree: tree, image: image, paths: paths, contexts: contexts}
 		switch {
 		case image.Build.Go != nil:
 			k.goImage(programs)
@@ -76,6 +82,7 @@ type check struct {
 	tree     source.Tree
 	image    catalogue.Image
 	paths    []string // of all files of the tree
+	contexts *buildcontext.Finder
 	findings []catalogue.Finding
 }
 

@@ -182,6 +182,21 @@ func TestCheck(t *testing.T) {
 			yaml: image("{dockerfile: {path: all/Dockerfile}}", `"**"`), more: "-- all/Dockerfile.dockerignore --\n[\n",
 			want: []string{"all/Dockerfile.dockerignore:1: is no valid pattern: syntax error in pattern"},
 		},
+		"a Dockerfile for a build in its own folder": {
+			yaml: image("{dockerfile: {path: web/Dockerfile}}", `"**", "!site"`), more: "-- web/Dockerfile --\nFROM scratch\nCOPY . .\n-- web/.dockerignore --\n",
+			want: []string{"web/Dockerfile: it is written for a build in the folder web (web/.dockerignore lies there, which is read by builds in that folder only), and the context is the root of the tree: write `COPY web .` instead of `COPY . .` in line 2; web/.dockerignore is not read then: move its rules to web/Dockerfile.dockerignore, with paths from the root"},
+		},
+		"some lines for a build in its own folder": {
+			yaml: image("{dockerfile: {path: web/Dockerfile}}", "web"), more: "-- web/Dockerfile --\nFROM scratch\nCOPY one.txt /\nCOPY web/static /\nCOPY gone /\n",
+			want: []string{
+				"web/Dockerfile: it is written for a build in the folder web (one.txt lies there, and not at the root), and the context is the root of the tree: write `COPY web/one.txt /` instead of `COPY one.txt /` in line 2",
+				"web/Dockerfile:4: gone leads to nothing in the build context: correct it, or add what it names: the context of a build is the root of the tree",
+			},
+		},
+		"wildcards for nothing": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f, README.md, .dockerignore"), more: "-- f/Dockerfile --\nFROM scratch\nCOPY web-*.txt /\nCOPY README.md yarn.lock* /\n",
+			want: []string{"f/Dockerfile:2: web-*.txt matches nothing in the build context: the image is built without it: correct it, or remove it"},
+		},
 		"a fetched source": {
 			yaml: image("{dockerfile: {path: f/Dockerfile}}", `f, .dockerignore`), more: "-- f/Dockerfile --\nFROM scratch\nADD https://example.com/x /x\n",
 			want: []string{"f/Dockerfile:2: https://example.com/x is fetched, and no checksum says what it must be: so the image may change although the tree does not: add --checksum=sha256:…"},
