@@ -23,7 +23,7 @@ needs its own completion to be set up: kubectl completion --help.`,
 		Example: `  # Complete kubectl pharos in every shell in which kubectl completes itself
   kubectl pharos completion >~/.local/bin/kubectl_complete-pharos
   chmod 755 ~/.local/bin/kubectl_complete-pharos`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := s.Out.Write([]byte(completionScript))
 			return err

@@ -22,7 +22,7 @@ func newController(s *shared) *cobra.Command {
 It serves /healthz and /readyz, and ends on SIGTERM. It asks nothing of the
 cluster.`,
 		Example: "  kubectl pharos controller --health-address :8081",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", address)
 			if err != nil {

@@ -51,7 +51,7 @@ command.`,
 
   # Is pharos.yaml as it should be?
   kubectl pharos images --check`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

@@ -52,7 +52,7 @@ with the go command; no cluster and no registry is asked.`,
 
   # Say what cannot be found in the repository
   kubectl pharos init --name ./cmd/server=api --registry registry.example.com/shop --overlay deploy/overlays/dev --context kind-dev`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

@@ -36,7 +36,7 @@ repository's Git folder, so that release finds it.`,
 
   # Wait for a delivery that is under way
   kubectl pharos lease acquire --wait 2m --purpose "load test"`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

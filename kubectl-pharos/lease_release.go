@@ -32,7 +32,7 @@ lease is not held any more.`,
 
   # One that was acquired elsewhere
   kubectl pharos lease release --holder "$(kubectl pharos lease show -o jsonpath={.holder})"`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

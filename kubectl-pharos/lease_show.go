@@ -23,7 +23,7 @@ func newLeaseShow(s *shared) *cobra.Command {
 
   # For a script
   kubectl pharos lease show -o jsonpath='{.held}'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

@@ -48,7 +48,7 @@ func newReceiptsList(s *shared) *cobra.Command {
 
   # Every commit that was ever delivered
   kubectl pharos receipts list -o jsonpath='{.items[*].commit}'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

@@ -56,13 +56,15 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags := cmd.PersistentFlags()
 	config.AddFlags(flags)
 	addKlog(flags)
+	markKubectl(flags)
 	flags.StringVar(&s.repo, "repo", ".", "The repository: the one around this folder")
-	flags.StringVar(&s.target, "target", "", "The target in pharos.yaml; needed if there are several")
+	flags.StringVar(&s.target, "target", "", "The target's name; needed if pharos.yaml has several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)
+	shortenHelp(cmd)
 	return cmd
 }

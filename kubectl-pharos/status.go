@@ -32,7 +32,7 @@ and is no fault of the target.`,
 
   # Only the commit that is live
   kubectl pharos status -o jsonpath='{.live.commit}'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.output = newOutput(cmd)

@@ -20,6 +20,9 @@ func explainUsage(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
 		if err == nil {
+			err = checkEmpty(cmd, args)
+		}
+		if err == nil {
 			return nil
 		}
 		if guesses := guess(cmd, args); len(guesses) > 0 {
@@ -27,6 +30,14 @@ func explainUsage(cmd *cobra.Command) {
 		}
 		return usageError(cmd, err)
 	}
+}
+
+// noArgs is for a command without arguments and without subcommands.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and there is %q", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 // guess returns the subcommands that are spelt nearly like the one given.

@@ -40,7 +40,7 @@ func newVersion(s *shared) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of this plugin",
 		Example: "  kubectl pharos version -o json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := out.check(); err != nil {
 				return err
