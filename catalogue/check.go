@@ -35,10 +35,13 @@ func (f Finding) String() string {
 //     of a module that requires nothing need not be there either
 //   - a pattern that later ones override everywhere
 //   - an image that has no fingerprint
+//   - a build.go.package that is no main package, or a Dockerfile that the tree
+//     does not have: then nothing else is said of the image
 //   - inputs that lack the image's own Go package, its go.mod or the go.sum that
 //     it needs, or its own Dockerfile
 //   - inputs whose paths differ by case only, which not every machine can hold
-//   - a Go toolchain that only a go line declares
+//   - a Go toolchain that only a go line declares, or that is older than the go
+//     line
 //   - a locked reference that no image uses
 //
 // The findings come in the catalogue's order, then those on delivery, neutral
@@ -89,6 +92,10 @@ type checker struct {
 }
 
 func (k *checker) image(ctx context.Context, c *candidate) ([]Finding, error) {
+	own, wrong, err := checkOwn(ctx, k.tree, c.Image)
+	if err != nil || wrong {
+		return own, err
+	}
 	sums, err := readSums(ctx, k.tree, c.Image)
 	if err != nil {
 		return nil, err
@@ -98,10 +105,6 @@ func (k *checker) image(ctx context.Context, c *candidate) ([]Finding, error) {
 		return nil, err
 	}
 	cases, err := k.checkCase(ctx, c.Image.Inputs, k.collide)
-	if err != nil {
-		return nil, err
-	}
-	own, err := checkOwn(ctx, k.tree, c.Image)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/version"
 	"path"
 	"strings"
 
@@ -101,41 +102,82 @@ func checkModule(ctx context.Context, tree source.Tree, s State) ([]Finding, err
 		return nil, err
 	}
 	if !toolchain.Pinned {
-		findings = append(findings, Finding{Path: toolchain.From, Message: fmt.Sprintf(
-			"the Go toolchain is not pinned: %s has only a go line, so whichever newer one is there builds the image; add a toolchain line to it, or set build.go.toolchain", toolchain.From)})
+		return append(findings, Finding{Path: toolchain.From, Message: fmt.Sprintf(
+			"%s's go line, %s, is only the oldest Go that will do: a newer one that is installed builds the image too, under the same fingerprint; name one in build.go.toolchain or in a toolchain line",
+			toolchain.From, strings.TrimPrefix(toolchain.Name, "go"))}), nil
 	}
-	return findings, nil
+	older, err := checkOlder(ctx, b, s.Inputs)
+	return append(findings, older...), err
 }
 
-// checkOwn says whether the inputs hold what the recipe names.
-func checkOwn(ctx context.Context, tree source.Tree, image Image) ([]Finding, error) {
+// checkOlder says whether build.go.toolchain is older than the go line allows.
+func checkOlder(ctx context.Context, b GoBuild, inputs source.Tree) ([]Finding, error) {
+	named := b.Toolchain
+	if named == "" {
+		return nil, nil
+	}
+	oldest, err := OldestGo(ctx, b, inputs)
+	if _, told := errors.AsType[*InputError](err); told {
+		return nil, nil // the go command says more
+	}
+	if err != nil || version.Compare(named, oldest.Name) >= 0 {
+		return nil, err
+	}
+	return []Finding{{Path: oldest.From, Message: fmt.Sprintf(
+		"build.go.toolchain %s is older than %s's go %s: raise it", named, oldest.From, strings.TrimPrefix(oldest.Name, "go"))}}, nil
+}
+
+// checkOwn says whether there is what the recipe names, and the inputs hold it.
+// Where wrong is set, the recipe has to be corrected before anything can be said of
+// its inputs.
+func checkOwn(ctx context.Context, tree source.Tree, image Image) (findings []Finding, wrong bool, err error) {
 	switch b := image.Build; {
 	case b.Go != nil:
 		return checkGoFiles(ctx, tree, image.Inputs, cleanPath(b.Go.Package))
-	case b.Dockerfile != nil && !image.Inputs.Match(b.Dockerfile.file()):
+	case b.Dockerfile != nil:
 		file := b.Dockerfile.file()
-		return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}, nil
+		entry, err := find(ctx, tree, file)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case entry.Mode == 0:
+			missing, err := noDockerfile(ctx, tree, file)
+			if err != nil {
+				return nil, false, err
+			}
+			return []Finding{{Path: file, Message: missing.Error()}}, true, nil
+		case !image.Inputs.Match(file):
+			return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}, false, nil
+		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
-// checkGoFiles says whether the inputs hold the Go files of the folder.
-func checkGoFiles(ctx context.Context, tree source.Tree, inputs Patterns, dir string) ([]Finding, error) {
+// checkGoFiles says whether the folder holds a program and the inputs its files.
+func checkGoFiles(ctx context.Context, tree source.Tree, inputs Patterns, dir string) (findings []Finding, wrong bool, err error) {
 	files, err := tree.ReadDir(ctx, dir)
 	if err != nil && !errors.Is(err, source.ErrNotFound) {
-		return nil, err
+		return nil, false, err
 	}
-	there, chosen := false, false
+	there, chosen, program := false, false, false
 	for _, e := range files {
-		if e.Mode != source.ModeDir && strings.HasSuffix(e.Name, ".go") && !strings.HasSuffix(e.Name, "_test.go") {
-			there, chosen = true, chosen || inputs.Match(path.Join(dir, e.Name))
+		if e.Mode == source.ModeDir || !strings.HasSuffix(e.Name, ".go") || strings.HasSuffix(e.Name, "_test.go") {
+			continue
+		}
+		there, chosen = true, chosen || inputs.Match(path.Join(dir, e.Name))
+		if !program {
+			if program, err = mayBeProgram(ctx, tree, e); err != nil {
+				return nil, false, fmt.Errorf("%s: %w", path.Join(dir, e.Name), err)
+			}
 		}
 	}
 	switch {
 	case !there:
-		return []Finding{{Path: dir, Message: fmt.Sprintf("the tree has no Go package in %s: correct build.go.package", dir)}}, nil
+		return []Finding{{Path: dir, Message: fmt.Sprintf("the tree has no Go package in %s: correct build.go.package", dir)}}, true, nil
+	case !program:
+		return []Finding{{Path: dir, Message: fmt.Sprintf("build.go.package: %s is not a main package, so it makes no program", dir)}}, true, nil
 	case !chosen:
-		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: add it to them", dir)}}, nil
+		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: add it to them", dir)}}, false, nil
 	}
-	return nil, nil
+	return nil, false, nil
 }

@@ -141,7 +141,28 @@ func TestCheck(t *testing.T) {
 		"a toolchain not pinned": {
 			"images:\n- name: x\n  build: {go: {package: .}}\n  inputs: [go.mod, main.go]\n",
 			[]file{{path: "go.mod", content: "module m\ngo 1.26.0\n"}, {path: "main.go"}},
-			[]string{"image x: the Go toolchain is not pinned: go.mod has only a go line"},
+			[]string{"image x: go.mod's go line, 1.26.0, is only the oldest Go that will do: a newer one that is installed builds the image too, under the same fingerprint; name one in build.go.toolchain or in a toolchain line"},
+		},
+		"a toolchain older than the go line": {
+			"images:\n- name: x\n  build: {go: {package: ., toolchain: go1.26.8}}\n  inputs: [go.mod, main.go]\n- name: y\n  build: {go: {package: ., toolchain: go1.26.9}}\n  inputs: [go.mod, main.go]\n",
+			[]file{{path: "go.mod", content: "module m\ngo 1.26.9\n"}, {path: "main.go"}},
+			[]string{"image x: build.go.toolchain go1.26.8 is older than go.mod's go 1.26.9: raise it"},
+		},
+		"a toolchain older than the workspace's go line": {
+			"images:\n- name: x\n  build: {go: {package: ./m, toolchain: go1.26.8}}\n  inputs: [m, go.work, go.work.sum]\n",
+			[]file{{path: "m/go.mod", content: "module m\ngo 1.26.0\n"}, {path: "m/main.go"}, {path: "go.work", content: "go 1.27\nuse ./m\n"}},
+			[]string{"image x: build.go.toolchain go1.26.8 is older than go.work's go 1.27: raise it"},
+		},
+		"a package that is no program": {
+			"images:\n- name: x\n  build: {go: {package: ./lib}}\n  inputs: [gone]\n- name: y\n  build: {go: {package: ./gen}}\n  inputs: [gen, go.mod]\n",
+			append(goFiles(), file{path: "lib/a.go", content: "package lib\n"}, file{path: "lib/main_test.go", content: "package main\n"},
+				file{path: "gen/a.go", content: "package gen\n"}, file{path: "gen/main.go", content: "//go:build ignore\n\npackage main\n"}),
+			[]string{"image x: build.go.package: lib is not a main package, so it makes no program"},
+		},
+		"no such Dockerfile": {
+			"images:\n- name: x\n  build: {dockerfile: {path: web/Dockerfil}}\n  inputs: [gone]\n",
+			[]file{{path: "web/Dockerfile", content: "FROM scratch\n"}},
+			[]string{"image x: web/Dockerfil is not in the tree; did you mean web/Dockerfile? Correct build.dockerfile.path"},
 		},
 		"no fingerprint": {
 			"images:\n- name: web\n  build: {dockerfile: {}}\n  inputs: [site]\n- name: site\n  build: {files: {from: site}}\n  inputs: [l]\n",

@@ -26,7 +26,11 @@ func parseDockerfileOf(ctx context.Context, tree source.Tree, file string) (*doc
 	case err != nil:
 		return nil, err
 	case entry.Mode == 0:
-		return nil, &InputError{Path: file, Reason: "is what builds the image, and is not in the tree: correct build.dockerfile.path"}
+		missing, err := noDockerfile(ctx, tree, file)
+		if err != nil {
+			return nil, err
+		}
+		return nil, missing
 	case !entry.Mode.IsFile():
 		return nil, &InputError{Path: file, Reason: "is what builds the image, and must be an ordinary file: no folder, symbolic link or submodule"}
 	}
@@ -40,10 +44,10 @@ func parseDockerfileOf(ctx context.Context, tree source.Tree, file string) (*doc
 // basis returns what an image is built on for each of the platforms.
 func (b *DockerfileBuild) basis(ctx context.Context, tree source.Tree, files *dockerfiles, inputs Patterns, platforms []string) (basis, error) {
 	file := b.file()
-	if !inputs.Match(file) {
+	parsed, err := files.get(file, func() (*dockerfile.File, error) { return parseDockerfileOf(ctx, tree, file) })
+	if _, noFile := errors.AsType[*InputError](err); !noFile && !inputs.Match(file) {
 		return basis{}, &InputError{Path: file, Reason: "is what builds the image, and is not among its inputs: add it to them"}
 	}
-	parsed, err := files.get(file, func() (*dockerfile.File, error) { return parseDockerfileOf(ctx, tree, file) })
 	if err != nil {
 		return basis{}, err
 	}

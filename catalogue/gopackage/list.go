@@ -66,6 +66,9 @@ func (f *Folder) list(ctx context.Context, r *run, all []reading) error {
 			}
 			continue
 		}
+		if root.Name != "" && root.Name != "main" {
+			reading.problem(Problem{At: w.dir, Message: "build.go.package: " + w.dir + " is not a main package, so it makes no program", Recipe: true})
+		}
 		f.listed(reading, root)
 		for _, dep := range root.Deps {
 			if p := byPath[dep]; p != nil {

@@ -52,16 +52,19 @@ const (
 	Link     Why = "link"     // it is a symbolic link on the way to another file
 )
 
-// Problem is what a tree is the cause of, in the go command's words.
+// Problem is what a tree is the cause of, mostly in the go command's words.
 type Problem struct {
 	// At is a path of the tree, with line and column where they are known:
 	// "services/api/main.go:4:2". It may be empty.
 	At      string
 	Message string
+	// Recipe says that the recipe has to be corrected before what it reads means
+	// anything. Then the message says where.
+	Recipe bool
 }
 
 func (p Problem) String() string {
-	if p.At == "" {
+	if p.At == "" || p.Recipe {
 		return p.Message
 	}
 	return p.At + ": " + p.Message

@@ -54,6 +54,12 @@ func (f *Folder) plan(ctx context.Context, recipes []Recipe, all []reading) ([]*
 		if err != nil {
 			return nil, err
 		}
+		if problem, err := f.older(ctx, r.Build); err != nil {
+			return nil, err
+		} else if problem.Message != "" {
+			all[i].problem(problem)
+			continue
+		}
 		for _, p := range r.Platforms {
 			platform, err := catalogue.ParsePlatform(p)
 			if err != nil {
@@ -111,6 +117,22 @@ func (f *Folder) toolchain(ctx context.Context, b catalogue.GoBuild) (string, er
 		return "local", nil // it chooses the same files, and is there
 	}
 	return t.Name, nil
+}
+
+// older says whether the recipe's toolchain is older than the module allows.
+func (f *Folder) older(ctx context.Context, b catalogue.GoBuild) (Problem, error) {
+	if b.Toolchain == "" {
+		return Problem{}, nil
+	}
+	oldest, err := catalogue.OldestGo(ctx, b, f.tree)
+	if _, told := errors.AsType[*catalogue.InputError](err); told {
+		return Problem{}, nil // by the go command
+	}
+	if err != nil || version.Compare(b.Toolchain, oldest.Name) >= 0 {
+		return Problem{}, err
+	}
+	return Problem{At: oldest.From, Recipe: true, Message: fmt.Sprintf(
+		"build.go.toolchain %s is older than %s's go %s: raise it", b.Toolchain, oldest.From, strings.TrimPrefix(oldest.Name, "go"))}, nil
 }
 
 // arguments are those of "go list". The profile is left out since with it there

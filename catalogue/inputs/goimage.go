@@ -15,6 +15,16 @@ func (k *check) goImage(p programs) {
 		return
 	}
 	reads := p.reads[k.image.Name]
+	wrong := false
+	for _, problem := range reads.Problems {
+		if problem.Recipe {
+			wrong = true
+			k.add(catalogue.Finding{Path: problem.At, Message: problem.Message})
+		}
+	}
+	if wrong {
+		return
+	}
 	const most = 10
 	for i, problem := range reads.Problems {
 		if i == most {

@@ -155,6 +155,14 @@ func TestCheck(t *testing.T) {
 			yaml: api(goAll + ", README.md"), more: "-- libs/log/broken.go --\npackage\n",
 			want: []string{"its package does not load: libs/log/broken.go:1:9: expected 'IDENT', found 'EOF'"},
 		},
+		"a package that is no program": {
+			yaml: image("{go: {package: ./libs/log}}", "README.md"),
+			want: []string{"build.go.package: libs/log is not a main package, so it makes no program"},
+		},
+		"a toolchain older than the go line": {
+			yaml: image("{go: {package: ./api, toolchain: go1.25.1}}", "README.md"),
+			want: []string{"build.go.toolchain go1.25.1 is older than go.mod's go 1.26.0: raise it"},
+		},
 		"a Dockerfile": {
 			yaml: image("{dockerfile: {path: site/Dockerfile}}", "site, tools"),
 			want: []string{
