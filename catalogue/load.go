@@ -16,7 +16,7 @@ func Load(ctx context.Context, tree source.Tree) (*Catalogue, error) {
 	data, err := readRootFile(ctx, tree, FileName)
 	switch {
 	case errors.Is(err, errNoFile):
-		return nil, fmt.Errorf("%w: the tree has no %s at its root: write one and commit it", ErrNoCatalogue, FileName)
+		return nil, fmt.Errorf("%w: the tree has no %s at its root: kubectl pharos init writes a first one, and a commit has to have it", ErrNoCatalogue, FileName)
 	case errors.Is(err, errNotOrdinary):
 		return nil, fmt.Errorf("%w: %w", ErrNoCatalogue, err)
 	case err != nil:

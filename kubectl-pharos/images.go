@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -74,9 +75,9 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if o.check {
 		return o.runCheck(ctx, tree)
 	}
-	c, err := catalogue.Load(ctx, tree)
+	c, err := catalogueOf(ctx, tree)
 	if err != nil {
-		return &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+		return err
 	}
 	images, statesErr := o.images(ctx, c, tree)
 	if ctx.Err() != nil {
@@ -103,6 +104,9 @@ func (o *imagesOptions) tree(ctx context.Context) (tree source.Tree, done func()
 		return tree, done, err
 	}
 	repo, commit, err := o.commit(ctx, o.rev)
+	if errors.Is(err, source.ErrUnborn) {
+		err = fmt.Errorf("%w\nWhat would be in the first one is read with --worktree", err)
+	}
 	if err == nil && o.output.human() && o.rev == "" {
 		done = o.warnDirty(ctx, repo, "read")
 	}
@@ -179,6 +183,10 @@ func (f *imageFields) explain(ctx context.Context, img catalogue.Image, tree sou
 
 func (o *imagesOptions) printImages(images []imageFields) error {
 	if o.output.human() {
+		if len(images) == 0 {
+			linef(o.ErrOut, "%s has no images", catalogue.FileName)
+			return nil
+		}
 		var rows [][]any
 		for _, f := range images {
 			fingerprint := string(f.Fingerprint)

@@ -22,8 +22,11 @@ func (o *imagesOptions) runCheck(ctx context.Context, tree source.Tree) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if _, known := errors.AsType[*lifecycle.Error](err); err != nil && !known {
+		err = &lifecycle.Error{Op: "check", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+	}
 	if err != nil {
-		return &lifecycle.Error{Op: "check", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+		return err
 	}
 	if err := o.printFindings(findings); err != nil {
 		return err
@@ -37,13 +40,8 @@ func (o *imagesOptions) runCheck(ctx context.Context, tree source.Tree) error {
 // checkAll returns what is to be said of a tree's pharos.yaml: of the catalogue
 // by itself, of its inputs beside what the recipes read, and of the targets.
 func checkAll(ctx context.Context, tree source.Tree) ([]catalogue.Finding, error) {
-	c, err := catalogue.Load(ctx, tree)
+	c, err := catalogueOf(ctx, tree)
 	if err != nil {
-		// This one has what is wrong with the targets as well.
-		_, all := standard.ReadTargets(ctx, tree)
-		if problems, ok := errors.AsType[*catalogue.ProblemsError](all); ok {
-			err = problems
-		}
 		return nil, err
 	}
 	own, err := catalogue.Check(ctx, tree)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"k8s.io/client-go/rest"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -29,6 +30,20 @@ func (s *shared) commit(ctx context.Context, rev string) (*source.Repository, so
 	return repo, commit, err
 }
 
+// catalogueOf reads the catalogue of a tree. The error has what is wrong with the
+// targets as well.
+func catalogueOf(ctx context.Context, tree source.Tree) (*catalogue.Catalogue, error) {
+	c, err := catalogue.Load(ctx, tree)
+	if err == nil {
+		return c, nil
+	}
+	_, all := standard.ReadTargets(ctx, tree)
+	if problems, ok := errors.AsType[*catalogue.ProblemsError](all); ok {
+		err = problems
+	}
+	return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+}
+
 // targetAt selects the target from a commit's pharos.yaml.
 func (s *shared) targetAt(ctx context.Context, commit source.Commit) (standard.Target, error) {
 	targets, err := standard.ReadTargets(ctx, commit.Tree)
@@ -36,8 +51,8 @@ func (s *shared) targetAt(ctx context.Context, commit source.Commit) (standard.T
 		return standard.Target{}, err
 	}
 	t, err := standard.SelectTarget(targets, s.target)
-	if err != nil && s.target == "" && len(targets) > 1 {
-		err = fmt.Errorf("%w\nChoose it with --target", err)
+	if errors.Is(err, standard.ErrSeveralTargets) {
+		err = fmt.Errorf("%w\nName one of them with --target", err)
 	}
 	return t, err
 }

@@ -110,8 +110,8 @@ func receiptName(name string) (string, bool) {
 // receiptSide reads a receipt of the target.
 func (s *shared) receiptSide(ctx context.Context, name string) (*side, error) {
 	repo, t, so, err := s.open(ctx)
-	if errors.Is(err, standard.ErrNoTarget) {
-		return nil, &lifecycle.Error{Op: "read a receipt", Class: lifecycle.ErrSource, Err: err, Advice: "To compare with a revision, name it with --from."}
+	if errors.Is(err, standard.ErrNoTarget) || errors.Is(err, standard.ErrSeveralTargets) {
+		return nil, &lifecycle.Error{Op: "read a receipt", Err: err, Advice: "To compare with a revision, name it with --from."}
 	}
 	if err != nil {
 		return nil, err

@@ -51,12 +51,10 @@ type Options struct {
 func ReadTargets(ctx context.Context, tree source.Tree) ([]Target, error) {
 	data, err := tree.ReadFile(ctx, catalogue.FileName)
 	if err != nil {
-		e := &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err,
-			Advice: "A repository says what is built from what, and where it goes, in a " + catalogue.FileName + " at its root."}
-		if entry, lerr := tree.Lookup(ctx, catalogue.FileName); lerr == nil && !entry.Mode.IsFile() {
-			e.Err, e.Advice = errors.New("it is a link or a folder"), "Commit it as a file: links are not followed, since the content that counts is the commit's own."
+		if _, all := catalogue.Load(ctx, tree); all != nil {
+			err = all // it says what is there instead, and what to do
 		}
-		return nil, e
+		return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
 	}
 	targets, err := ParseTargets(catalogue.FileName, data)
 	if _, catErr := catalogue.Parse(catalogue.FileName, data); catErr != nil {

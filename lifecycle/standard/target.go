@@ -12,9 +12,14 @@ import (
 // DefaultNamespace is the namespace of a target that names none.
 const DefaultNamespace = "pharos"
 
-// ErrNoTarget is matched by the error of SelectTarget when no target, or no
-// single one, is meant.
-var ErrNoTarget = errors.New("no such target")
+var (
+	// ErrNoTarget is matched by the error of SelectTarget when there is no
+	// target, or none of that name.
+	ErrNoTarget = errors.New("no such target")
+	// ErrSeveralTargets is matched by the error of SelectTarget when none is
+	// named and there are several.
+	ErrSeveralTargets = errors.New(catalogue.FileName + " has several targets")
+)
 
 // Target says where a tree is delivered: a Target document of a pharos.yaml.
 type Target struct {
@@ -120,7 +125,8 @@ func ParseTargets(filename string, data []byte) ([]Target, error) {
 }
 
 // SelectTarget returns the target of that name or, for an empty name, the only
-// target. The error lists the targets that there are, and matches ErrNoTarget.
+// target. The error lists the targets that there are, and matches ErrNoTarget or
+// ErrSeveralTargets.
 func SelectTarget(targets []Target, name string) (Target, error) {
 	names := make([]string, len(targets))
 	for i, t := range targets {
@@ -136,7 +142,7 @@ func SelectTarget(targets []Target, name string) (Target, error) {
 	case name != "":
 		return Target{}, fmt.Errorf("%w: %q is not among those of %s: %s", ErrNoTarget, name, catalogue.FileName, list)
 	case len(targets) > 1:
-		return Target{}, fmt.Errorf("%w: %s has several, so name one of them: %s", ErrNoTarget, catalogue.FileName, list)
+		return Target{}, fmt.Errorf("%w: %s", ErrSeveralTargets, list)
 	}
 	return targets[0], nil
 }

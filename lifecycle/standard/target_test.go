@@ -170,18 +170,19 @@ func TestSelectTarget(t *testing.T) {
 		targets    []standard.Target
 		name, want string
 		err        string
+		is         error
 	}{
 		{targets: []standard.Target{a}, want: "a"},
 		{targets: []standard.Target{a, b}, name: "b", want: "b"},
-		{err: "no such target: pharos.yaml has no document of kind Target, which says where to deliver"},
-		{name: "a", err: "no such target: pharos.yaml has no document of kind Target, which says where to deliver"},
-		{targets: []standard.Target{a, b}, err: "no such target: pharos.yaml has several, so name one of them: a, b"},
-		{targets: []standard.Target{a, b}, name: "c", err: `no such target: "c" is not among those of pharos.yaml: a, b`},
-		{targets: []standard.Target{a}, name: "c", err: `no such target: "c" is not among those of pharos.yaml: a`},
+		{err: "no such target: pharos.yaml has no document of kind Target, which says where to deliver", is: standard.ErrNoTarget},
+		{name: "a", err: "no such target: pharos.yaml has no document of kind Target, which says where to deliver", is: standard.ErrNoTarget},
+		{targets: []standard.Target{a, b}, err: "pharos.yaml has several targets: a, b", is: standard.ErrSeveralTargets},
+		{targets: []standard.Target{a, b}, name: "c", err: `no such target: "c" is not among those of pharos.yaml: a, b`, is: standard.ErrNoTarget},
+		{targets: []standard.Target{a}, name: "c", err: `no such target: "c" is not among those of pharos.yaml: a`, is: standard.ErrNoTarget},
 	} {
 		got, err := standard.SelectTarget(tt.targets, tt.name)
 		if tt.err != "" {
-			if !errors.Is(err, standard.ErrNoTarget) || err.Error() != tt.err {
+			if !errors.Is(err, tt.is) || err.Error() != tt.err {
 				t.Errorf("%d targets, name %q: got %v, want %s", len(tt.targets), tt.name, err, tt.err)
 			}
 		} else if err != nil || got.Name != tt.want {
@@ -227,7 +228,7 @@ func TestReadTargetsOfALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = standard.ReadTargets(t.Context(), tree)
-	if !errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "a link") || strings.Contains(err.Error(), "not found") {
+	if !errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "a symbolic link") || strings.Contains(err.Error(), "not found") {
 		t.Errorf("%v, want an ErrSource that says that it is a link", err)
 	}
 }
