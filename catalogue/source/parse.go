@@ -25,17 +25,16 @@ var ErrMalformed = errors.New("malformed object")
 func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 	least := len("7 a\x00") + idLen // bytes of an entry: spaces alone could stand for too many
 	entries := make([]Entry, 0, min(bytes.Count(raw, []byte{' '}), len(raw)/least))
-	// One string holds the names of all entries, and another the IDs.
-	text := string(raw)
-	var ids strings.Builder
-	ids.Grow(2 * idLen * cap(entries))
+	// One string holds the names and IDs of all entries.
+	var text strings.Builder
+	text.Grow(len(raw) + idLen*cap(entries))
 	var id [64]byte
-	for at := 0; at < len(raw); {
-		n := strings.IndexByte(text[at:], 0)
-		if n < 0 || len(raw)-at-n-1 < idLen {
+	for len(raw) > 0 {
+		n := bytes.IndexByte(raw, 0)
+		if n < 0 || len(raw)-n-1 < idLen {
 			return nil, fmt.Errorf("%w: the tree ends within an entry", ErrMalformed)
 		}
-		mode, name, ok := strings.Cut(text[at:at+n], " ")
+		mode, name, ok := bytes.Cut(raw[:n], []byte{' '})
 		if !ok {
 			return nil, fmt.Errorf("%w: an entry without a name", ErrMalformed)
 		}
@@ -43,14 +42,12 @@ func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: entry %q: %w", ErrMalformed, name, err)
 		}
-		entries = append(entries, Entry{Name: name, Mode: m})
-		at += n + 1
-		ids.Write(hex.AppendEncode(id[:0], raw[at:at+idLen]))
-		at += idLen
-	}
-	all := ids.String()
-	for i := range entries {
-		entries[i].ID = ID(all[2*idLen*i : 2*idLen*(i+1)])
+		start := text.Len()
+		text.Write(name)
+		text.Write(hex.AppendEncode(id[:0], raw[n+1:n+1+idLen]))
+		both := text.String()[start:]
+		entries = append(entries, Entry{Name: both[:len(name)], Mode: m, ID: ID(both[len(name):])})
+		raw = raw[n+1+idLen:]
 	}
 	if err := checkOrder(entries); err != nil {
 		return nil, err
@@ -58,13 +55,14 @@ func ParseTree(raw []byte, idLen int) ([]Entry, error) {
 	return entries, nil
 }
 
-func parseMode(s string) (Mode, error) {
-	switch s { // almost all of them
+func parseMode(text []byte) (Mode, error) {
+	switch string(text) { // almost all of them
 	case "100644":
 		return ModeFile, nil
 	case "40000":
 		return ModeDir, nil
 	}
+	s := string(text)
 	v, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || len(s) > 6 {
 		return 0, fmt.Errorf("its mode %q is no octal number of six digits", s)

@@ -93,7 +93,7 @@ func TestHashTreeIsGitsInBothFormats(t *testing.T) {
 			if len(fields) != 4 {
 				continue
 			}
-			mode, err := parseMode(fields[0])
+			mode, err := parseMode([]byte(fields[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
