@@ -30,7 +30,7 @@ func (l *lfsLook) find(ctx context.Context, dir string, id source.ID, c cursor) 
 	if c.coverage() == AllInside {
 		c = everything
 	}
-	key := visit{id, string(c.key(nil))}
+	key := string(visit(nil, id, c))
 	l.mu.Lock()
 	known := l.pointers[key]
 	l.mu.Unlock()

@@ -2,6 +2,8 @@ package catalogue
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -9,7 +11,7 @@ import (
 // segment matches one name of a path, or any number of them.
 type segment struct {
 	kind   segmentKind
-	name   string  // of exactName
+	name   string  // of exactName; what a name ends with, of anySuffix
 	tokens []token // of glob
 }
 
@@ -17,6 +19,7 @@ type segmentKind uint8
 
 const (
 	exactName segmentKind = iota
+	anySuffix             // *.go
 	glob
 	anyName  // *
 	anyDepth // **: no name, or one or more
@@ -65,6 +68,8 @@ func (s *segment) matches(name string) bool {
 	switch s.kind {
 	case exactName:
 		return s.name == name
+	case anySuffix:
+		return strings.HasSuffix(name, s.name)
 	case glob:
 		return matchTokens(s.tokens, name)
 	default:
@@ -158,14 +163,37 @@ func (l live) step(name string) live {
 	return next
 }
 
+// misses says that the pattern matches nothing of that name, nor below it. It is
+// for telling most patterns quickly: false may be wrong.
+func (l *live) misses(name string) bool {
+	if l.matched || l.at&(l.at-1) != 0 {
+		return false
+	}
+	s := &l.segments[bits.TrailingZeros64(l.at)]
+	return s.kind == exactName && s.name != name
+}
+
+// matches says whether the pattern matches the file name in its directory.
+func (l *live) matches(name string) bool {
+	last := len(l.segments) - 1
+	return l.matched || l.at&(1<<last) != 0 && l.segments[last].matches(name)
+}
+
 // child returns the cursor for the directory name in the cursor's directory.
 func (c cursor) child(name string) cursor { return c.childAfter(nil, name) }
 
-// childAfter appends what child returns to others.
+// childAfter appends what child returns to others: nothing if no pattern can
+// include what is below.
 func (c cursor) childAfter(others cursor, name string) cursor {
+	if !slices.ContainsFunc(c, func(l live) bool { return !l.exclude && !l.misses(name) }) {
+		return others
+	}
 	start := len(others)
-	for _, l := range c {
-		next := l.step(name)
+	for i := range c {
+		if c[i].misses(name) {
+			continue
+		}
+		next := c[i].step(name)
 		switch {
 		case next.matched:
 			// It overrules all that stand before it, for everything below.
@@ -197,7 +225,7 @@ func (c cursor) steps(names []source.Entry) int64 {
 // pattern that matches it decides.
 func (c cursor) file(name string) bool {
 	for i := len(c) - 1; i >= 0; i-- {
-		if c[i].step(name).matched {
+		if c[i].matches(name) {
 			return !c[i].exclude
 		}
 	}

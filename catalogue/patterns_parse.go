@@ -80,8 +80,10 @@ func parseSegment(text string) (s segment, reason string) {
 		return segment{kind: anyName}, ""
 	case text == "**":
 		return segment{kind: anyDepth}, ""
-	case !strings.ContainsAny(text, `*?[\`):
+	case plain(text):
 		return plainName(text)
+	case text[0] == '*' && plain(text[1:]):
+		return segment{kind: anySuffix, name: text[1:]}, ""
 	}
 	var tokens []token
 	literal := true
@@ -119,6 +121,9 @@ func parseSegment(text string) (s segment, reason string) {
 	}
 	return plainName(string(name))
 }
+
+// plain says whether a text stands for itself.
+func plain(text string) bool { return !strings.ContainsAny(text, `*?[\`) }
 
 func plainName(name string) (s segment, reason string) {
 	if name == "." || name == ".." {

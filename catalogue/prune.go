@@ -43,7 +43,12 @@ func Prune(ctx context.Context, tree source.Tree, p Patterns) (pruned source.Tre
 }
 
 func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.Tree, int, error) {
-	walk := &pruning{walker: w}
+	walk, _ := w.walks.Get().(*pruning)
+	if walk == nil {
+		walk = &pruning{walker: w}
+	}
+	defer w.walks.Put(walk)
+	walk.entries, walk.cursors, walk.kept = 0, walk.cursors[:0], walk.kept[:0]
 	left, err := walk.dir(ctx, "", root, w.texts.cursor(p))
 	if err != nil {
 		return source.Tree{}, 0, err
@@ -78,12 +83,12 @@ type special struct {
 	inside *remains // of a directory
 }
 
-// pruning prunes for one image.
+// pruning prunes for one image. Its memory is kept for the next one.
 type pruning struct {
 	*walker
 	entries int // those that were looked at so far
 	// cursors holds those of the directories on the way, one behind the other,
-	// and key the last one's key.
+	// and key is that of the last visit.
 	cursors cursor
 	key     []byte
 	// kept holds what is left of those directories so far, likewise.
@@ -107,8 +112,8 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	if c.coverage() == AllInside {
 		c = everything
 	}
-	p.key = c.key(p.key[:0])
-	if known := p.known(id, p.key); known != nil {
+	p.key = visit(p.key[:0], id, c)
+	if known := p.known(p.key); known != nil {
 		return known, p.look(known.entries, known.steps)
 	}
 	key := string(p.key)
@@ -150,7 +155,7 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 			return nil, fmt.Errorf("prune directory %q: %w", path, err)
 		}
 	}
-	p.remember(id, key, r)
+	p.remember(key, r)
 	return r, nil
 }
 

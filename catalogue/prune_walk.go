@@ -21,29 +21,28 @@ type walker struct {
 	dockerfiles dockerfiles
 	modules     modules
 	texts       texts
+	walks       sync.Pool // of *pruning
 
 	mu      sync.Mutex
 	targets map[source.ID]string // of symbolic links
 	// attributes are the lines of .gitattributes that name Git LFS.
 	attributes map[source.ID][]string
-	pointers   map[visit]*pointers
-	left       map[visit]*remains
+	pointers   map[string]*pointers // by visits
+	left       map[string]*remains  // likewise
 
 	steps  atomic.Int64 // patterns that were held against names, for all images
 	maxCut int          // of the entries in made; tests have a lower one
 }
 
-// visit is a directory and what the patterns say of it.
-type visit struct {
-	id  source.ID
-	key string // of a cursor
-}
+// visit appends to buf what tells a directory and what the patterns say of it
+// from all others.
+func visit(buf []byte, id source.ID, c cursor) []byte { return c.key(append(buf, id...)) }
 
 func newWalker(objects source.Objects) *walker {
 	return &walker{
 		under: objects, made: source.NewMemory(), maxCut: maxCut,
-		targets: map[source.ID]string{}, left: map[visit]*remains{},
-		attributes: map[source.ID][]string{}, pointers: map[visit]*pointers{},
+		targets: map[source.ID]string{}, left: map[string]*remains{},
+		attributes: map[source.ID][]string{}, pointers: map[string]*pointers{},
 	}
 }
 
@@ -60,17 +59,17 @@ func (w *walker) Blob(ctx context.Context, id source.ID) (io.ReadCloser, int64, 
 	return w.under.Blob(ctx, id)
 }
 
-func (w *walker) known(id source.ID, key []byte) *remains {
+func (w *walker) known(key []byte) *remains {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.left[visit{id, string(key)}]
+	return w.left[string(key)]
 }
 
-func (w *walker) remember(id source.ID, key string, r *remains) {
+func (w *walker) remember(key string, r *remains) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.left) < maxKnown {
-		w.left[visit{id, key}] = r
+		w.left[key] = r
 	}
 }
 
