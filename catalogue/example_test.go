@@ -210,7 +210,7 @@ func ExampleParseLock() {
 	_, err := catalogue.ParseLock("pharos.lock", []byte("apiVersion: pharos.dev/v1alpha1\nkind: Lock\nimages:\n  alpine:3: latest\n  A B: x\n"))
 	fmt.Println(err)
 	// Output:
-	// pharos.lock:4:13: images["alpine:3"]: is "latest", and must be "sha256:" and 64 lower-case hexadecimal digits: run kubectl pharos lock and commit pharos.lock
+	// pharos.lock:4:13: images["alpine:3"]: is "latest", and must be "sha256:" and 64 lower-case hexadecimal digits
 	// pharos.lock:5:8: images["A B"]: is no reference of an image
 }
 

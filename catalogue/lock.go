@@ -40,11 +40,16 @@ func LoadLock(ctx context.Context, tree source.Tree) (Lock, error) {
 	case errors.Is(err, errNoFile):
 		return Lock{}, nil
 	case errors.Is(err, errNotOrdinary):
-		return Lock{}, lockProblem(LockFileName, errNotOrdinary.Error())
+		err = lockProblem(LockFileName, errNotOrdinary.Error())
+		return Lock{}, fmt.Errorf("%w\n%s", err, mendLock)
 	case err != nil:
 		return Lock{}, err
 	}
-	return ParseLock(LockFileName, data)
+	lock, err := ParseLock(LockFileName, data)
+	if err != nil {
+		return Lock{}, fmt.Errorf("%w\n%s", err, mendLock)
+	}
+	return lock, nil
 }
 
 // ParseLock reads a pharos.lock. The name of the file is used for errors only.
@@ -67,7 +72,7 @@ func ParseLock(filename string, data []byte) (Lock, error) {
 		errs = append(errs, doc.Err())
 	}
 	if len(docs) == 0 {
-		errs = append(errs, lockProblem(filename, fmt.Sprintf("is empty, and needs a document with apiVersion %s and kind %s: %s", APIVersion, KindLock, runLock)))
+		errs = append(errs, lockProblem(filename, fmt.Sprintf("is empty, and needs a document with apiVersion %s and kind %s", APIVersion, KindLock)))
 	}
 	if err := strictyaml.Join(errs...); err != nil {
 		return Lock{}, err
@@ -80,8 +85,12 @@ func lockProblem(filename, message string) error {
 	return &ProblemsError{List: []*Problem{{File: filename, Message: message}}}
 }
 
-// runLock is the advice for a lock that is not as it should be.
-const runLock = "run kubectl pharos lock and commit " + LockFileName
+const (
+	// runLock is the advice for a lock that lacks something or has too much.
+	runLock = "run kubectl pharos lock and commit " + LockFileName
+	// mendLock is the advice for a lock that cannot be read.
+	mendLock = "Correct " + LockFileName + " by hand, or have it made anew: kubectl pharos lock --update"
+)
 
 func parseLock(root strictyaml.Node) Lock {
 	doc := root.Map("apiVersion", "kind", "images")
@@ -104,7 +113,7 @@ func checkLocked(name, digest string) error {
 	case name == Scratch:
 		return errors.New("is no image: remove it")
 	case !digestText.MatchString(digest):
-		return fmt.Errorf("is %q, and must be \"sha256:\" and 64 lower-case hexadecimal digits: %s", digest, runLock)
+		return fmt.Errorf("is %q, and must be \"sha256:\" and 64 lower-case hexadecimal digits", digest)
 	}
 	return nil
 }

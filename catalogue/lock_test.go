@@ -20,7 +20,7 @@ func TestParseLock(t *testing.T) {
 	t.Parallel()
 	long := "'" + digestOf("a") + "'"
 	for _, tt := range []struct{ name, in, want string }{
-		{"empty", "# nothing\n", "l: is empty, and needs a document with apiVersion pharos.dev/v1alpha1 and kind Lock: run kubectl pharos lock and commit pharos.lock"},
+		{"empty", "# nothing\n", "l: is empty, and needs a document with apiVersion pharos.dev/v1alpha1 and kind Lock"},
 		{"nothing locked", lockBegin + "images: {}\n", ""},
 		{"two", lockBegin + "images:\n  alpine:3: " + long + "\n  '[::1]:5000/a': " + long + "\n", ""},
 		{"no images", lockBegin, "l:1:1: images: is missing"},
@@ -33,9 +33,9 @@ func TestParseLock(t *testing.T) {
 			`l:4:8: images["A B"]: is no reference of an image` + "\n" +
 			`l:5:78: images["a@` + digestOf("0") + `"]: is by digest already: remove it` + "\n" +
 			`l:6:12: images.scratch: is no image: remove it` + "\n" +
-			`l:7:6: images.a: is "sha256:0", and must be "sha256:" and 64 lower-case hexadecimal digits: run kubectl pharos lock and commit pharos.lock` + "\n" +
-			`l:8:6: images.b: is "` + strings.ToUpper(digestOf("a")) + `", and must be "sha256:" and 64 lower-case hexadecimal digits: run kubectl pharos lock and commit pharos.lock` + "\n" +
-			`l:9:6: images.c: is "", and must be "sha256:" and 64 lower-case hexadecimal digits: run kubectl pharos lock and commit pharos.lock` + "\n" +
+			`l:7:6: images.a: is "sha256:0", and must be "sha256:" and 64 lower-case hexadecimal digits` + "\n" +
+			`l:8:6: images.b: is "` + strings.ToUpper(digestOf("a")) + `", and must be "sha256:" and 64 lower-case hexadecimal digits` + "\n" +
+			`l:9:6: images.c: is "", and must be "sha256:" and 64 lower-case hexadecimal digits` + "\n" +
 			`l:10:3: images: has a key that is not a plain string: put it in quotes if it is meant to be one` + "\n" +
 			`l:11:5: images.d: has no value: give it one (a string) or leave it out`},
 		{"conflict markers", "<<<<<<< HEAD\n" + lockBegin + "=======\n>>>>>>> x\n", "l:2: mapping values are not allowed in this context"},
@@ -109,7 +109,8 @@ func TestLoadLock(t *testing.T) {
 		"a broken file": entry(source.ModeFile, broken), "a link": entry(source.ModeSymlink, blob), "a folder": entry(source.ModeDir, rootOf(t, objects).ID),
 	} {
 		_, err := LoadLock(t.Context(), tree)
-		if e, ok := errors.AsType[*ProblemsError](err); !ok || e.List[0].File != LockFileName {
+		e, ok := errors.AsType[*ProblemsError](err)
+		if !ok || e.List[0].File != LockFileName || strings.Count(err.Error(), "\nCorrect pharos.lock by hand, or have it made anew: kubectl pharos lock --update") != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := (&Catalogue{}).States(t.Context(), tree); err == nil {

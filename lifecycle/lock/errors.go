@@ -113,14 +113,11 @@ func checkUsed(references []string, used []catalogue.Reference) error {
 	return e
 }
 
-func sourceError(ctx context.Context, op, on string, err error, advice string) error {
+func sourceError(ctx context.Context, op, on string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !unreadable(err) {
-		advice = ""
-	}
-	return &lifecycle.Error{Op: op, On: on, Class: lifecycle.ErrSource, Err: err, Advice: advice}
+	return &lifecycle.Error{Op: op, On: on, Class: lifecycle.ErrSource, Err: err}
 }
 
 // unreadable says that a file is there and its content is wrong.

@@ -96,17 +96,17 @@ type Entry struct {
 func Compare(ctx context.Context, tree source.Tree, o Options) (*Report, error) {
 	c, err := catalogue.Load(ctx, tree)
 	if err != nil {
-		return nil, sourceError(ctx, "read", catalogue.FileName, err, "")
+		return nil, sourceError(ctx, "read", catalogue.FileName, err)
 	}
 	held, err := catalogue.LoadLock(ctx, tree)
 	if err != nil && !(o.Anew && unreadable(err)) {
-		return nil, sourceError(ctx, "read", catalogue.LockFileName, err, "Correct it by hand, or have every reference looked up anew: kubectl pharos lock --update")
+		return nil, sourceError(ctx, "read", catalogue.LockFileName, err)
 	}
 	r := &Report{held: held, anew: err != nil}
 	used, err := c.References(ctx, tree)
 	if err != nil {
 		// Entries of the images that it does not know would look unused.
-		return nil, sourceError(ctx, "find the references of the images", "", err, "")
+		return nil, sourceError(ctx, "find the references of the images", "", err)
 	}
 	if err := checkUsed(o.References, used); err != nil {
 		return nil, err

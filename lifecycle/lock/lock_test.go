@@ -279,7 +279,7 @@ func TestWrongTrees(t *testing.T) {
 	}{
 		{"no catalogue", must(source.FromFiles(map[string]source.File{"a": {}})), lock.Options{}, []string{"read pharos.yaml"}},
 		{"a lock in conflict", newTree("", conflict, goImage("api", "base:1")), lock.Options{All: true},
-			[]string{"read pharos.lock: pharos.lock:", "looked up anew: kubectl pharos lock --update"}},
+			[]string{"read pharos.lock: pharos.lock:", "made anew: kubectl pharos lock --update"}},
 		{"no Dockerfile", newTree("", "", dockerImage("web"), goImage("api", "base:1")), lock.Options{}, []string{"find the references", "web"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
