@@ -7,7 +7,44 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
+
+// The examples of the page on pharos.yaml, put together, are one that is read.
+func TestPharosYAMLPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/pharos-yaml.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images, targets string
+	for _, block := range codeBlock.FindAllStringSubmatch(strings.ReplaceAll(string(page), "sha256:…", "sha256:"+strings.Repeat("0", 64)), -1) {
+		switch code := block[2]; {
+		case strings.Contains(code, "kind: Catalogue\n"):
+			begin, rest, _ := strings.Cut(code, "delivery:")
+			images, targets = begin+images, "delivery:"+rest+"---\n"+targets
+		case strings.HasPrefix(code, "apiVersion: pharos.dev/"):
+			targets += code
+		case strings.HasPrefix(code, "- name: ") && strings.Contains(code, "  build:"):
+			images += code
+		}
+	}
+	yaml := []byte(images + targets)
+	c, err := catalogue.Parse("page", yaml)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, yaml)
+	}
+	kinds := map[string]bool{}
+	for _, image := range c.Images {
+		kinds[image.Build.Kind()] = true
+		kinds["run"] = kinds["run"] || image.Run != nil
+	}
+	if found, err := standard.ParseTargets("page", yaml); err != nil || len(found) != 1 || len(kinds) != 4 || !kinds["run"] {
+		t.Errorf("the page has the targets %v, %v, and shows %v", found, err, kinds)
+	}
+}
 
 var codeBlock = regexp.MustCompile("(?ms)^```(yaml|dockerfile|sh)\n(.*?)^```$")
 
@@ -15,12 +52,23 @@ var codeBlock = regexp.MustCompile("(?ms)^```(yaml|dockerfile|sh)\n(.*?)^```$")
 // hand what the plugin gives.
 func TestFingerprintsByHand(t *testing.T) {
 	t.Parallel()
+	for toolchain, lines := range map[string]string{
+		"go1.26.8": "go 1.26\n\ntoolchain go1.26.8\n", "go1.26.7": "go 1.26.7\n", "go1.26": "go 1.26\n",
+	} {
+		t.Run(toolchain, func(t *testing.T) {
+			t.Parallel()
+			fingerprintsByHand(t, lines, toolchain)
+		})
+	}
+}
+
+func fingerprintsByHand(t *testing.T, lines, toolchain string) {
 	page, err := os.ReadFile("../docs/fingerprints.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{
-		"go.mod":                    "module shop.example\n\ngo 1.26\n\ntoolchain go1.26.8\n",
+		"go.mod":                    "module shop.example\n\n" + lines,
 		"services/api/main.go":      "package main\n\nfunc main() {}\n",
 		"services/api/main_test.go": "package main\n",
 		"web/index.html":            "<h1>Shop</h1>\n",
@@ -71,7 +119,7 @@ func TestFingerprintsByHand(t *testing.T) {
 			t.Errorf("%s is not computed by hand in\n%s", fingerprint, out)
 		}
 	}
-	if !strings.Contains(string(out), "go.toolchain go1.26.8\nplatform.0000 linux/amd64\ntree "+columns[2]+"\n") {
+	if !strings.Contains(string(out), "go.toolchain "+toolchain+"\nplatform.0000 linux/amd64\ntree "+columns[2]+"\n") {
 		t.Errorf("the fields are not shown in\n%s", out)
 	}
 	if n := strings.Count(string(out), "sha256:"+columns[1]); n != 2 {
