@@ -22,9 +22,16 @@ func (d *detection) dockerfileInputs(c *candidate) {
 	}
 	if c.dockerfile.whole {
 		delivery := slices.DeleteFunc(d.deliveryFolders(), func(pattern string) bool { return c.needs(pattern, read, d.manifest) })
+		basis := "Its COPY lines take the whole tree, but for what its ignore rules name"
+		if len(delivery) > 0 {
+			basis += "; what the kustomizations read is kept out, so that its changes build nothing"
+		}
+		if patterns, ok := d.ignorePatterns(c, read, delivery); ok {
+			c.inputs, c.basis = patterns, basis+"."
+			return
+		}
 		if keep, ok := d.keepOut(read, delivery); ok {
-			c.inputs = slices.Concat([]string{"**", "!" + ownFiles}, keep)
-			c.basis = "Its COPY lines take the whole tree, but for what its ignore rules name; manifests are kept out, so that their changes build nothing."
+			c.inputs, c.basis = slices.Concat([]string{"**", "!" + ownFiles}, keep), basis+"."
 			return
 		}
 	}

@@ -26,11 +26,11 @@ type Options struct {
 	// path of the Dockerfile or of its folder.
 	Names map[string]string
 	// Registry is where images are pushed to, such as
-	// "registry.example.com/shop". The default is where the kustomizations'
-	// newName fields point to, else one on this machine.
+	// "registry.example.com/shop". The default is where the overlay's newName
+	// fields and manifests have images come from, else NoRegistry.
 	Registry string
-	// Target is the name of the target. The default is the name of the overlay's
-	// folder. It needs a single target.
+	// Target is the name of the target. The default is made of the names of the
+	// repository and of the overlay's folder. It needs a single target.
 	Target string
 	// Context is the kubeconfig's context of the target. The default, "", is to
 	// leave it open. It needs a single target.
@@ -114,12 +114,16 @@ type detection struct {
 	named    []namedImage // what the manifests name
 	manifest map[string]bool
 
-	contexts   *buildcontext.Finder
-	repository string // the name of what lies at the root
-	candidates []*candidate
-	images     []*candidate
-	goFolder   *gopackage.Folder // nil without Go modules
-	notes      []string
+	contexts *buildcontext.Finder
+	refused  []string // the contents of Dockerfiles that make no image yet
+	left     bool     // something is left out that may have to become an image
+
+	repository    string // the name of what lies at the root
+	repositoryWhy string // where it comes from
+	candidates    []*candidate
+	images        []*candidate
+	goFolder      *gopackage.Folder // nil without Go modules
+	notes         []string
 }
 
 // candidate is something that may become an image.
@@ -134,18 +138,12 @@ type candidate struct {
 	name string
 	why  string // where the name comes from
 
-	comments  []string // on the image as a whole
-	toolchain string
-	inputs    []string
-	basis     string // of the inputs
-	run       *run
-}
+	comments []string // on the image as a whole
 
-// run is how an image runs on a workstation.
-type run struct {
-	command []string // empty for a Go program
-	reload  catalogue.Reload
-	why     string
+	toolchain, toolchainWhy string
+
+	inputs []string
+	basis  string // of the inputs
 }
 
 func (d *detection) note(format string, args ...any) {

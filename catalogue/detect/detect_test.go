@@ -42,18 +42,18 @@ func TestExplicitWinsOverManifestWinsOverFolder(t *testing.T) {
 	}{
 		"nothing asked for": {
 			images:  []string{"shop-api api/Dockerfile the one in base/x.yaml", "web web/Dockerfile a guess from the folder's name; no kustomization names such an image"},
-			targets: []string{"a", "b"},
-			text:    []string{"push: registry.example/team\n", "push: localhost:5000/app\n"},
+			targets: []string{"app-a", "app-b"},
+			text:    []string{"push: registry.example/team\n", "push: registry.invalid/app\n"},
 		},
 		"names": {
 			options: detect.Options{Names: map[string]string{"./api": "one", "web/Dockerfile": "two"}},
 			images:  []string{"one api/Dockerfile as asked for", "two web/Dockerfile as asked for"},
-			targets: []string{"a", "b"},
+			targets: []string{"app-a", "app-b"},
 		},
 		"a name that a manifest has for another": {
 			options: detect.Options{Names: map[string]string{"web": "shop-api"}},
 			images:  []string{"api api/Dockerfile a guess from the folder's name; no kustomization names such an image", "shop-api web/Dockerfile as asked for"},
-			targets: []string{"a", "b"},
+			targets: []string{"app-a", "app-b"},
 		},
 		"a target": {
 			options: detect.Options{Overlay: "overlays/a/", Registry: "registry.example:5000/mine", Context: "kind-dev", Target: "devbox"},
@@ -64,8 +64,8 @@ func TestExplicitWinsOverManifestWinsOverFolder(t *testing.T) {
 		"a base as the overlay": {
 			options: detect.Options{Overlay: "base", Repository: "My Shop"},
 			images:  []string{"shop-api api/Dockerfile the one in base/x.yaml", "web web/Dockerfile a guess from the folder's name; no kustomization names such an image"},
-			targets: []string{"base"},
-			text:    []string{"push: localhost:5000/my-shop\n"},
+			targets: []string{"my-shop-base"},
+			text:    []string{"push: registry.invalid/my-shop\n"},
 		},
 	} {
 		found := look(t, shop(), c.options)
@@ -162,7 +162,7 @@ func TestOwnRepository(t *testing.T) {
 	if !slices.ContainsFunc(found.Images, func(i detect.Image) bool { return i.Path == "./kubectl-pharos" && i.Name == "pharos" }) {
 		t.Errorf("the images are %v", found.Images)
 	}
-	if !slices.Equal(found.Targets, []string{"controller"}) {
+	if !slices.Equal(found.Targets, []string{"pharos-controller"}) {
 		t.Errorf("the targets are %v", found.Targets)
 	}
 	checkIts(t, ownFiles(t), found)

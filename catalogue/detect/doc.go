@@ -15,17 +15,16 @@
 //     a Dockerfile builds by its folder, is the Dockerfile's. Programs in folders
 //     for tools, tests and examples are named in a comment, unless a kustomization
 //     uses an image of their name.
-//   - Node and Python projects. Where an image is built beside one, it gets the
-//     command that runs it on a workstation; elsewhere a comment says that nothing
-//     builds an image of it.
+//   - Node and Python projects: a comment says that nothing builds an image of one.
 //   - kustomizations. Those that no other one uses are overlays and become
 //     targets; the images that they and their manifests name give the names.
 //
 // # What counts
 //
 // An explicit value of [Options] wins over what a manifest says, which wins over a
-// guess from names of folders. Every guess has a comment that says where it comes
-// from. The same tree, options and go command give the same bytes, and
+// guess from names of folders and files. Every guess has a comment that says where
+// it comes from. A registry that nothing names is [NoRegistry], which is to be
+// replaced. The same tree, options and go command give the same bytes, and
 // catalogue.Check and inputs.Check find nothing to say about them, except that
 // base images are not locked yet: [Result.Unlocked] lists those.
 //

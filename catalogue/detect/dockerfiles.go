@@ -17,7 +17,8 @@ import (
 type dockerfileReads struct {
 	content string
 	files   []string
-	whole   bool // it takes whatever lies at the root
+	whole   bool   // it takes whatever lies at the root
+	ignore  string // the ignore rules that hold for it
 	// comments are what a person should know of it, as sentences.
 	comments []string
 }
@@ -37,6 +38,11 @@ func (d *detection) dockerfiles(ctx context.Context) (err error) {
 			return err
 		}
 		if problem != "" {
+			content, err := d.read(ctx, file)
+			if err != nil {
+				return err
+			}
+			d.refused, d.left = append(d.refused, string(content)), true
 			d.note("%s makes no image yet: %s", file, problem)
 			continue
 		}
@@ -86,6 +92,16 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 		return nil, problem, nil
 	}
 	reads = &dockerfileReads{content: string(content), files: found.Files, whole: slices.Contains(found.Files, catalogue.FileName)}
+	for _, name := range []string{".dockerignore", file + ".dockerignore"} {
+		if !d.isFile[name] {
+			continue
+		}
+		rules, err := d.read(ctx, name)
+		if err != nil {
+			return nil, "", err
+		}
+		reads.ignore = string(rules)
+	}
 	for _, s := range buildcontext.Vain(plan, found.Missing) {
 		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes %s, which %s.", s.Line, s.Path, s.Reason))
 	}

@@ -14,7 +14,14 @@ import (
 type overlay struct {
 	dir string
 	// newNames are where its images fields have images come from.
-	newNames []string
+	newNames []renamed
+	images   []namedImage // what its manifests name
+}
+
+// renamed is an entry of an images field with a newName.
+type renamed struct {
+	name, newName string
+	from          string // the kustomization
 }
 
 // namedImage is an image that a kustomization or a manifest names.
@@ -146,7 +153,7 @@ func (g *graph) follow(ctx context.Context, dir string, o *overlay, visited map[
 			g.named = append(g.named, namedImage{nameOf(image.Name), k.file})
 		}
 		if image.NewName != "" {
-			o.newNames = append(o.newNames, nameOf(image.NewName))
+			o.newNames = append(o.newNames, renamed{nameOf(image.Name), nameOf(image.NewName), k.file})
 		}
 	}
 	for _, entry := range k.entries() {
@@ -157,7 +164,7 @@ func (g *graph) follow(ctx context.Context, dir string, o *overlay, visited map[
 				return err
 			}
 		case ok && g.isFile[name]:
-			if err := g.manifestFile(ctx, name); err != nil {
+			if err := g.manifestFile(ctx, name, o); err != nil {
 				return err
 			}
 		case strings.Contains(entry, "://") || strings.HasPrefix(entry, "github.com/"):
@@ -167,10 +174,7 @@ func (g *graph) follow(ctx context.Context, dir string, o *overlay, visited map[
 	return nil
 }
 
-func (g *graph) manifestFile(ctx context.Context, name string) error {
-	if g.manifest[name] {
-		return nil
-	}
+func (g *graph) manifestFile(ctx context.Context, name string, o *overlay) error {
 	g.manifest[name] = true
 	data, err := g.read(ctx, name)
 	if err != nil {
@@ -178,6 +182,7 @@ func (g *graph) manifestFile(ctx context.Context, name string) error {
 	}
 	for _, ref := range containerImages(data) {
 		g.named = append(g.named, namedImage{nameOf(ref), name})
+		o.images = append(o.images, namedImage{nameOf(ref), name})
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (d *detection) chooseNames(context.Context) error {
 
 // findRepository finds a name for what lies at the root.
 func (d *detection) findRepository(ctx context.Context) error {
-	d.repository = cmp.Or(sanitize(d.options.Repository), "app")
+	d.repository, d.repositoryWhy = cmp.Or(sanitize(d.options.Repository), "app"), "a guess from the repository's name"
 	for _, file := range []string{"pyproject.toml", "package.json", "go.mod"} {
 		if !d.isFile[file] {
 			continue
@@ -55,7 +55,9 @@ func (d *detection) findRepository(ctx context.Context) error {
 		case "go.mod":
 			name, _, _ = module.SplitPathVersion(modfile.ModulePath(data))
 		}
-		d.repository = cmp.Or(sanitize(path.Base(name)), d.repository)
+		if name = sanitize(path.Base(name)); name != "" {
+			d.repository, d.repositoryWhy = name, "a guess from "+file
+		}
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (n *naming) manifest(image namedImage) {
 	}
 	n.give(best, name, "the one in "+image.from)
 	if name != image.name {
-		best.comments = append(best.comments, fmt.Sprintf("%s names the image %s: write %s there, so that its digest is set.", image.from, image.name, name))
+		n.note("%s names the image %s: write %s there, so that its digest is set", image.from, image.name, name)
 	}
 }
 
@@ -146,6 +148,7 @@ func (n *naming) guess() {
 	var aside []string
 	for _, c := range n.candidates {
 		if c.name == "" && auxiliary(c.dir) {
+			n.left = true
 			aside = append(aside, c.path)
 			continue
 		}
@@ -160,10 +163,7 @@ func (n *naming) guess() {
 				aliases, i = []string{name}, 0
 			}
 		}
-		why := "a guess from the folder's name"
-		if c.dir == "." {
-			why = "a guess from the repository's name"
-		}
+		why := n.guessedFrom(c)
 		if len(n.named) > 0 {
 			why += "; no kustomization names such an image"
 		}
@@ -176,33 +176,77 @@ func (n *naming) guess() {
 
 // aliases are the names that a candidate may have, the best first.
 func (n *naming) aliases(c *candidate) []string {
-	var parts []string
-	for part := range strings.SplitSeq(c.dir, "/") {
-		switch part {
-		case ".", "cmd", "src", "main", "docker", "build", "dockerfiles", "deploy":
-		default:
-			parts = append(parts, part)
+	parts := folderParts(c.dir)
+	own := ownName(c)
+	if own != "" {
+		if len(parts) == 0 && isVariant(own) {
+			parts = append(parts, n.repository)
 		}
-	}
-	if c.kind == catalogue.BuildDockerfile {
-		base := path.Base(c.path)
-		suffix := strings.TrimPrefix(strings.TrimPrefix(base, "Dockerfile"), ".")
-		if suffix == base || suffix == "" {
-			suffix = strings.TrimSuffix(strings.TrimSuffix(base, ".Dockerfile"), ".dockerfile")
-		}
-		if suffix != "" && suffix != "Dockerfile" && suffix != "Containerfile" {
-			parts = append(parts, suffix)
-		}
+		parts = append(parts, own)
 	}
 	if len(parts) == 0 {
 		return []string{n.repository}
 	}
 	var aliases []string
-	for i := len(parts) - 1; i >= 0; i-- {
+	first := len(parts) - 1
+	if isVariant(own) {
+		first-- // "dev" alone says nothing
+	}
+	for i := first; i >= 0; i-- {
 		aliases = append(aliases, sanitize(strings.Join(parts[i:], "-")))
 	}
 	aliases = append(aliases, sanitize(n.repository+"-"+parts[len(parts)-1]))
 	return slices.DeleteFunc(aliases, func(name string) bool { return name == "" })
+}
+
+// folderParts are the folders on the way whose names say what an image is.
+func folderParts(dir string) []string {
+	return slices.DeleteFunc(strings.Split(dir, "/"), func(part string) bool {
+		switch part {
+		case ".", "cmd", "src", "main", "docker", "build", "dockerfiles", "deploy":
+			return true
+		}
+		return false
+	})
+}
+
+// ownName is what a Dockerfile's own name says: "worker" of worker.Dockerfile and
+// of Dockerfile.worker.
+func ownName(c *candidate) string {
+	if c.kind != catalogue.BuildDockerfile {
+		return ""
+	}
+	base := path.Base(c.path)
+	name := strings.TrimPrefix(strings.TrimPrefix(base, "Dockerfile"), ".")
+	if name == base || name == "" {
+		name = strings.TrimSuffix(strings.TrimSuffix(base, ".Dockerfile"), ".dockerfile")
+	}
+	if name == "Dockerfile" || name == "Containerfile" {
+		return ""
+	}
+	return name
+}
+
+// isVariant says whether a name is for one of several builds of the same image.
+func isVariant(name string) bool {
+	switch strings.ToLower(name) {
+	case "dev", "devel", "development", "prod", "production", "release", "debug", "test", "testing", "ci", "local", "staging", "alpine", "slim":
+		return true
+	}
+	return false
+}
+
+// guessedFrom says what a guessed name comes from, as the rest of a sentence.
+func (n *naming) guessedFrom(c *candidate) string {
+	switch own := ownName(c); {
+	case own != "" && isVariant(own):
+		return "a guess from the names of the Dockerfile and of where it lies"
+	case own != "":
+		return "a guess from the Dockerfile's name"
+	case len(folderParts(c.dir)) == 0:
+		return n.repositoryWhy
+	}
+	return "a guess from the folder's name"
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

@@ -18,6 +18,7 @@ func (d *detection) programs(ctx context.Context) (err error) {
 	}
 	d.goFolder, err = gopackage.Open(ctx, d.tree, d.options.Go)
 	if errors.Is(err, gopackage.ErrNoGo) {
+		d.left = true
 		d.note("Go programs were not looked for: %v", err)
 		return nil
 	}
@@ -29,6 +30,7 @@ func (d *detection) programs(ctx context.Context) (err error) {
 		return err
 	}
 	for _, p := range problems {
+		d.left = true
 		d.note("Go programs were not found: %s", p)
 	}
 	for _, m := range mains {
@@ -81,6 +83,7 @@ func (d *detection) recipes(ctx context.Context) error {
 func (d *detection) program(ctx context.Context, c *candidate, reads gopackage.Reads) error {
 	sources := slices.ContainsFunc(reads.Files, func(f gopackage.File) bool { return f.Why == gopackage.Source })
 	if len(reads.Problems) > 0 && !sources {
+		d.left = true
 		d.note("%s makes no image yet: it does not load: %s", c.path, reads.Problems[0])
 		return nil
 	}
@@ -89,7 +92,6 @@ func (d *detection) program(ctx context.Context, c *candidate, reads gopackage.R
 		c.comments = append(c.comments, "It does not load: "+oneLine(p.String()))
 	}
 	d.goInputs(c, reads.Files)
-	c.run = &run{}
 	return d.pinToolchain(ctx, c)
 }
 
@@ -102,8 +104,12 @@ func (d *detection) pinToolchain(ctx context.Context, c *candidate) error {
 	if err != nil {
 		return err
 	}
-	if !t.Pinned {
-		c.toolchain = release(d.goFolder.GoVersion())
+	if t.Pinned {
+		return nil
+	}
+	c.toolchain, c.toolchainWhy = release(d.goFolder.GoVersion()), "The Go that was installed when this was written."
+	if t.Name != "" {
+		c.toolchainWhy += " " + t.From + "'s go line says only which Go is the oldest that will do."
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (d *detection) targets() ([]target, error) {
 		if d.options.Overlay != "" {
 			t.overlayWhy = "As asked for."
 		}
-		t.name, t.nameWhy = d.targetName(o.dir, taken), "A guess from the overlay's folder."
+		t.name, t.nameWhy = d.targetName(o.dir, taken), "A guess from the repository and the overlay's folder: no other repository's target in the cluster may have it."
 		t.registry, t.registryWhy = d.registry(o)
 		host, _, _ := strings.Cut(t.registry, "/")
 		name, _, _ := strings.Cut(host, ":")
@@ -35,6 +35,9 @@ func (d *detection) targets() ([]target, error) {
 	if o := d.options; (o.Context != "" || o.Target != "") && len(targets) != 1 {
 		return nil, fmt.Errorf("%w: a context or a name is for one target, and there are %d: choose an overlay", ErrOption, len(targets))
 	}
+	if len(targets) > 1 {
+		d.note("No target has a context, so each is delivered to the kubeconfig's current one: name contexts, or what is meant for one cluster goes to another")
+	}
 	if d.options.Target != "" {
 		targets[0].name, targets[0].nameWhy = d.options.Target, "As asked for."
 	}
@@ -43,14 +46,19 @@ func (d *detection) targets() ([]target, error) {
 
 // targetName is a DNS label from the folders' names that is not taken yet.
 func (d *detection) targetName(dir string, taken map[string]bool) string {
-	name := ""
+	label := func(parts ...string) string {
+		return strings.Trim(strings.NewReplacer(".", "-", "_", "-").Replace(strings.Join(parts, "-")), "-")
+	}
+	repository, folders, name := label(d.repository), "", ""
 	for part := dir; ; part = path.Dir(part) {
-		base := path.Base(part)
-		if part == "." || part == "/" {
-			base = "default"
+		if part != "." {
+			folders = label(sanitize(path.Base(part)), folders)
 		}
-		name = strings.Trim(strings.NewReplacer(".", "-", "_", "-").Replace(sanitize(base)+"-"+name), "-")
-		if !taken[name] && name != "" || part == "." {
+		name = folders
+		if folders != repository && !strings.HasPrefix(folders, repository+"-") {
+			name = label(repository, folders)
+		}
+		if !taken[name] && folders != "" || part == "." {
 			break
 		}
 	}
@@ -68,17 +76,49 @@ func (d *detection) registry(o *overlay) (registry, why string) {
 	if d.options.Registry != "" {
 		return d.options.Registry, "As asked for."
 	}
-	for _, name := range o.newNames {
-		folder, base, ok := cut(name)
-		host, _, _ := strings.Cut(folder, "/")
-		ok = ok && registryFolder.MatchString(folder)
-		for _, c := range d.images {
-			if ok && strings.ContainsAny(host, ".:") && base == c.name {
-				return folder, "Where newName in the overlay has the image " + c.name + " come from; leave that field out there."
-			}
+	why = ""
+	for _, r := range o.newNames {
+		if c := d.image(r.name); c != nil {
+			d.note("%s has a newName for the image %s, which would be delivered instead of the one that is built: take the entry out", r.from, c.name)
+		}
+		if folder, c := d.registryOf(r.newName); c != nil && why == "" {
+			registry, why = folder, "Where newName in "+r.from+" has the image "+c.name+" come from."
 		}
 	}
-	return "localhost:5000/" + d.repository, "Nothing says which registry is meant: write yours. insecure allows plain HTTP."
+	for _, i := range o.images {
+		if folder, c := d.registryOf(i.name); c != nil && why == "" {
+			registry, why = folder, "Where "+i.from+" has the image "+c.name+" come from."
+		}
+	}
+	if why != "" {
+		return registry, why
+	}
+	return NoRegistry + "/" + d.repository, "Nothing says which registry is meant: write yours. One on this machine is localhost:5000, with insecure: true for plain HTTP."
+}
+
+// NoRegistry is the host that stands for a registry that is not known. There is
+// none of that name (RFC 2606).
+const NoRegistry = "registry.invalid"
+
+// image is the image of a name, or nil.
+func (d *detection) image(name string) *candidate {
+	for _, c := range d.images {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// registryOf is the registry's folder in a name of one of the images; without an
+// image if it has none.
+func (d *detection) registryOf(name string) (folder string, c *candidate) {
+	folder, base, ok := cut(name)
+	host, _, _ := strings.Cut(folder, "/")
+	if !ok || !strings.ContainsAny(host, ".:") || !registryFolder.MatchString(folder) {
+		return "", nil
+	}
+	return folder, d.image(base)
 }
 
 // registryFolder is a registry's host, and a folder of it, as a target takes it.

@@ -42,7 +42,11 @@ func (d *detection) write(targets []target) []byte {
 	w.comment("", "Written by kubectl pharos init from what the repository holds. Comments say where each guess comes from: correct what is wrong, and see what kubectl pharos images --check says.")
 	w.linef("apiVersion: %s\nkind: %s", catalogue.APIVersion, catalogue.KindCatalogue)
 	if len(d.images) == 0 {
-		w.comment("", "No Go program and no Dockerfile was found.")
+		if d.left {
+			w.comment("", "Nothing makes an image yet: the comments below say why.")
+		} else {
+			w.comment("", "No Go program and no Dockerfile was found.")
+		}
 		w.linef("images: []")
 	} else {
 		w.linef("images:")
@@ -92,24 +96,12 @@ func (w *writer) image(c *candidate) {
 	} else {
 		w.linef("    go:\n      package: %s", scalar(c.path))
 		if c.toolchain != "" {
-			w.comment("      ", "The Go that was installed when this was written: nothing in the module pins one.")
+			w.comment("      ", c.toolchainWhy)
 			w.linef("      toolchain: %s", scalar(c.toolchain))
 		}
 	}
 	w.comment("  ", c.basis)
 	w.list("  ", "inputs", c.inputs)
-	switch {
-	case c.run == nil:
-	case len(c.run.command) == 0:
-		w.linef("  run:\n    go: {}")
-	default:
-		w.comment("  ", c.run.why)
-		words := make([]string, len(c.run.command))
-		for i, word := range c.run.command {
-			words[i] = scalar(word)
-		}
-		w.linef("  run:\n    command: [%s]\n    reload: %s", strings.Join(words, ", "), c.run.reload)
-	}
 }
 
 func (w *writer) list(indent, key string, items []string) {
