@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,18 +63,26 @@ func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	found := []string{"applied\twhat the target was told last", "live\twhat it was last healthy at"}
-	store, err := s.receipts(cmd.Context())
+	return append(found, s.recorded(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// recorded offers the receipts with their commits. A cluster that does not answer
+// is not waited for: somebody is typing.
+func (s *shared) recorded(ctx context.Context, begun string) (found []string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	store, err := s.receipts(ctx)
 	if err != nil {
-		return found, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	summaries, err := store.List(cmd.Context())
+	summaries, err := store.List(ctx)
 	if err != nil {
-		return found, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	for _, r := range summaries {
 		found = append(found, completedID(r.ID, begun)+"\tcommit "+shortID(r.Commit))
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return found
 }
 
 // completedID is the ID in the form that was begun.

@@ -37,9 +37,12 @@ func newInit(s *shared) *cobra.Command {
 
 Dockerfiles and Go programs become images, with the files that they really read as
 inputs; kustomizations that no other one uses become targets and give the images
-their names. Node and Python projects are named. Every guess has a comment that
-says where it comes from. What the flags say wins over what manifests say, which
-wins over guesses from the names of folders.
+their names. Node and Python projects that no image is built of are named. Every
+guess has a comment that says where it comes from. What the flags say wins over
+what manifests say, which wins over guesses from the names of folders and files.
+
+This version builds images from Go programs; it says which of the others it cannot
+build yet. A registry that nothing names is registry.invalid: write yours.
 
 The working tree is read as git add -A would commit it; there need be no commit
 yet. A pharos.yaml that is there is never overwritten. Go programs are looked at
@@ -60,9 +63,12 @@ with the go command; no cluster and no registry is asked.`,
 	f.StringToStringVar(&o.names, "name", nil, "The names of images, as FOLDER=NAME or DOCKERFILE=NAME")
 	f.StringVar(&o.registry, "registry", "", "Where images are pushed to: a registry's host, or a folder of one")
 	f.StringVar(&o.overlay, "overlay", "", "The folder of the kustomization to deliver")
+	f.StringVar(&o.target, "target", "", "The name of the target. The default is made of the repository's and the overlay's")
+	f.StringVar(o.config.Context, "context", "", "The kubeconfig's context that the target is to name. The default is none: then the current one counts")
 	f.BoolVar(&o.dryRun, "dry-run", false, "Print the file instead of writing it")
 	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("registry", cobra.NoFileCompletions)
+	_ = cmd.RegisterFlagCompletionFunc("target", cobra.NoFileCompletions)
 	_ = cmd.MarkFlagDirname("overlay")
 	return cmd
 }

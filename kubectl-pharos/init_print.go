@@ -5,6 +5,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/detect"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
 type draftFields struct {
@@ -29,6 +30,18 @@ func (o *initOptions) print(file string, found *detect.Result) error {
 	}
 	for _, image := range found.Images {
 		linef(o.ErrOut, "image %s: %s %s; the name is %s", image.Name, image.Kind, image.Path, image.Why)
+	}
+	if len(found.Images) == 0 {
+		linef(o.ErrOut, "no images")
+	}
+	var unbuildable []string
+	for _, image := range found.Images {
+		if !standard.Builds(image.Kind) {
+			unbuildable = append(unbuildable, image.Name)
+		}
+	}
+	if len(unbuildable) > 0 {
+		linef(o.ErrOut, "note: this version cannot build from Dockerfiles yet: %s; a commit with them is not delivered until they are left out of %s", strings.Join(unbuildable, ", "), catalogue.FileName)
 	}
 	for _, name := range found.Targets {
 		linef(o.ErrOut, "target %s", name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,8 +186,25 @@ func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.Reconcile
 	case res.Plan.Decision == lifecycle.DecideUnchanged:
 		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
 	case o.dryRun != "":
+		o.printForeseen(res.Changes)
 		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
 	default:
 		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
+	}
+}
+
+// printForeseen says what a dry run found would become of the objects, of those
+// to which something would happen.
+func (o *reconcileOptions) printForeseen(changes []lifecycle.Change) {
+	verbs := map[lifecycle.ChangeType]string{lifecycle.ChangeCreated: "create", lifecycle.ChangeConfigured: "configure"}
+	var lines []string
+	for _, c := range changes {
+		if verb := verbs[c.Type]; verb != "" {
+			lines = append(lines, fmt.Sprintf("would %s %s", verb, lifecycle.ObjectName(c.Object)))
+		}
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		linef(o.Out, "%s", line)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 type whyOptions struct {
@@ -91,10 +92,23 @@ func (o *whyOptions) run(ctx context.Context, image string) error {
 	if err := o.print(x, old, new); err != nil {
 		return err
 	}
+	if o.output.human() && !x.Changed && o.from == sideReceipt && o.to == "" && old.parent != "" {
+		// Right after a delivery this is what was meant.
+		linef(o.ErrOut, "What the delivery of receipt %s changed: %s", old.receipt.Short(), o.command(image, old.parent))
+	}
 	if x.NewErr != nil {
 		return &lifecycle.Error{Op: "compute the fingerprint at " + new.name(), Class: lifecycle.ErrSource, Err: &catalogue.ImageError{Image: image, Err: x.NewErr}}
 	}
 	return nil
+}
+
+// command is this one, since a receipt.
+func (o *whyOptions) command(image string, from receipt.ID) string {
+	command := "kubectl pharos why " + image + " --from " + from.Short()
+	if o.target != "" {
+		command += " --target " + o.target
+	}
+	return command
 }
 
 func unknownImage(name string, images []string) error {

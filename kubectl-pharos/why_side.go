@@ -29,8 +29,9 @@ type side struct {
 	revision string    // as it was given; empty for a receipt
 	commit   source.ID // zero for the working tree
 	receipt  receipt.ID
-	reads    []string // what the receipt's render read
-	note     string   // what cannot be told of it, and what to do
+	parent   receipt.ID // of the receipt
+	reads    []string   // what the receipt's render read
+	note     string     // what cannot be told of it, and what to do
 }
 
 // name is what people call it.
@@ -135,7 +136,7 @@ func (s *shared) receiptSide(ctx context.Context, name string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := &side{repo: repo, receipt: id, commit: source.ID(rec.Commit), reads: rec.Reads}
+	is := &side{repo: repo, receipt: id, parent: rec.Parent, commit: source.ID(rec.Commit), reads: rec.Reads}
 	is.Side, is.note, err = recordedSide(ctx, rec, head.Tree.Objects)
 	return is, err
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/strictyaml"
 )
 
 // explain says what kustomize did not like. Where a file cannot be parsed the
@@ -88,16 +89,20 @@ func manifestProblem(m manifest, err error) *Problem {
 // maxNearby bounds the overlays that are named when one is not there.
 const maxNearby = 10
 
-// nearby names the folders with a kustomization beside where an overlay was
+// nearby names the folder with a kustomization that is spelt nearly like the
+// overlay, and those beside where an overlay was
 // looked for, or in the nearest folder above that is there.
 func nearby(t *tree, overlay string) string {
 	for dir := path.Dir(overlay); ; dir = path.Dir(dir) {
 		if found := kustomizations(t, dir); len(found) > 0 {
-			more := ""
+			meant, more := "", ""
+			if near := strictyaml.Nearest(overlay, found); near != "" {
+				meant = "Did you mean " + near + "? "
+			}
 			if len(found) > maxNearby {
 				found, more = found[:maxNearby], ", …"
 			}
-			return "There are: " + strings.Join(found, ", ") + more + "."
+			return meant + "There are: " + strings.Join(found, ", ") + more + "."
 		}
 		if dir == "." {
 			return ""

@@ -200,6 +200,13 @@ func TestMissingOverlay(t *testing.T) {
 			t.Errorf("%s: does not name the others: %v", missing, err)
 		}
 	}
+	for missing, meant := range map[string]string{"gitops/overlay/prod": "gitops/overlays/prod", "gitops/overlays/tset": "gitops/overlays/test", "overlays/prod": ""} {
+		r.Overlay = missing
+		_, err := render.New().Render(t.Context(), r)
+		if is := strings.Contains(err.Error(), "Did you mean "); is != (meant != "") || is && !strings.Contains(err.Error(), "Did you mean "+meant+"? There are: ") {
+			t.Errorf("%s: it should suggest %q: %v", missing, meant, err)
+		}
+	}
 	r.Overlay = "gitops/base/x.yaml"
 	if _, err := render.New().Render(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is a file") {
 		t.Errorf("a file: %v", err)
