@@ -23,9 +23,12 @@ packages = packages=$$(go list -f '$(1)' ./...) && { [ -z "$$packages" ] || $(2)
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
 
+# Without C: with it the linker exports every symbol to libraries that there are none of, and each process maps them.
+GOBUILD = CGO_ENABLED=0 go build -trimpath -ldflags='-s -w'
+
 .PHONY: build
 build: ## build the plugin into bin/
-	go build -trimpath -o bin/ ./kubectl-pharos
+	$(GOBUILD) -o bin/ ./kubectl-pharos
 	@printf '#!/bin/sh\nexec kubectl pharos __complete "$$@"\n' >bin/kubectl_complete-pharos
 	@chmod 755 bin/kubectl_complete-pharos
 
@@ -86,9 +89,9 @@ licenses: ## name the licences of all linked modules
 archives: build ## build what is released, one archive for each platform, into bin/release
 	@rm -rf bin/release
 	@set -e; for platform in linux/amd64 linux/arm64 $(PLATFORMS); do echo "# $$platform" >&2; \
-	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0; \
+	  export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
 	  dir=bin/release/kubectl-pharos_$${GOOS}_$$GOARCH; mkdir -p $$dir; \
-	  go build -trimpath -o $$dir/ ./kubectl-pharos; \
+	  $(GOBUILD) -o $$dir/ ./kubectl-pharos; \
 	  cp LICENSE README.md CHANGELOG.md bin/kubectl_complete-pharos $$dir; \
 	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -C $$dir -c . | gzip -n >$$dir.tar.gz; \
 	  rm -r $$dir; done
