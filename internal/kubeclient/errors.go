@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
+	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,6 +88,23 @@ func Unavailable(err error) bool {
 		code := status.Status().Code
 		return code == http.StatusUnauthorized || code == http.StatusForbidden || Transient(err)
 	}
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return false // it is this machine that has no more of them, also for a connection
+	}
+	return ofConnection(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// ofConnection reports whether an error came with a connection, or with waiting
+// for one. What the system says of a file is a net.Error as well: every
+// syscall.Errno is one.
+func ofConnection(err error) bool {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Op != "parse"
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	network, ok := errors.AsType[net.Error](err)
+	_, system := network.(syscall.Errno)
+	return ok && !system
 }
