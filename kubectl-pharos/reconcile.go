@@ -180,13 +180,15 @@ func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.Reconcile
 	for _, orphan := range res.Orphans {
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
 	}
+	if o.dryRun != "" {
+		o.printForeseen(res.Changes)
+	}
 	what := fmt.Sprintf("%s %q", shortID(f.Commit), f.subject)
 	switch {
 	case err != nil || res.Plan.Decision == "":
 	case res.Plan.Decision == lifecycle.DecideUnchanged:
 		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
 	case o.dryRun != "":
-		o.printForeseen(res.Changes)
 		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
 	default:
 		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
