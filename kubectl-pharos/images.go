@@ -39,8 +39,9 @@ commit will have. The index and the objects of the repository are not touched.
 --check looks for what is declared wrongly and exits with 1 if it finds
 something: patterns that match nothing or cancel each other out, files that a
 recipe reads and the inputs leave out, inputs of which it reads nothing, toolchains
-that are not pinned, mistakes in targets. Go images are looked at with the go
-command.`,
+that are not named, mistakes in targets, overlays that cannot be delivered. Go
+images are looked at with the go command, which downloads modules and a toolchain
+that are not there yet; no cluster and no registry is asked.`,
 		Example: `  # The images of the last commit
   kubectl pharos images
 

@@ -4,19 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/catalogue/detect"
 	"github.com/pharos-dev/pharos/catalogue/inputs"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/render"
-	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
 // runCheck prints what is declared wrongly; its exit code is 1 if anything is.
@@ -84,89 +79,6 @@ func byImage(c *catalogue.Catalogue, first, second []catalogue.Finding) []catalo
 	}
 	take("")
 	return all
-}
-
-// checkTargets finds what is wrong with the Target documents of a pharos.yaml
-// whose catalogue is well-formed, and with their overlays.
-func checkTargets(ctx context.Context, tree source.Tree, c *catalogue.Catalogue) ([]catalogue.Finding, error) {
-	var findings []catalogue.Finding
-	targets, err := standard.ReadTargets(ctx, tree)
-	if problems, ok := errors.AsType[*catalogue.ProblemsError](err); ok {
-		for _, p := range problems.List {
-			findings = append(findings, catalogue.Finding{Path: catalogue.FileName, Message: p.Error()})
-		}
-		return findings, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	said := map[catalogue.Finding]bool{} // targets share bases
-	add := func(f catalogue.Finding) {
-		if !said[f] {
-			said[f] = true
-			findings = append(findings, f)
-		}
-	}
-	for _, t := range targets {
-		if host, _, _ := strings.Cut(t.Registry.Push, "/"); host == detect.NoRegistry {
-			add(catalogue.Finding{Path: catalogue.FileName, Message: fmt.Sprintf(
-				"target %s: spec.registry.push: %s stands for a registry that is not known: write yours", t.Name, host)})
-		}
-		entry, err := tree.Lookup(ctx, t.Overlay)
-		switch {
-		case errors.Is(err, fs.ErrNotExist), err == nil && entry.Mode != source.ModeDir:
-			add(catalogue.Finding{Path: t.Overlay, Message: fmt.Sprintf(
-				"target %s: spec.overlay: the tree has no folder %s: correct it", t.Name, t.Overlay)})
-			continue
-		case err != nil:
-			return nil, err
-		}
-		overlay, err := checkOverlay(ctx, tree, c, t)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range overlay {
-			add(f)
-		}
-	}
-	return findings, nil
-}
-
-// checkOverlay renders a target's overlay with digests that stand for those of the
-// images, and finds what would keep it from being delivered.
-func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue, t standard.Target) ([]catalogue.Finding, error) {
-	request := lifecycle.RenderRequest{Tree: tree, Overlay: t.Overlay}
-	for _, image := range c.Images {
-		request.Images = append(request.Images, lifecycle.ImageRef{
-			Name: image.Name, Repository: detect.NoRegistry + "/" + image.Name, Digest: lifecycle.Digest("sha256:" + strings.Repeat("0", 64)),
-		})
-	}
-	_, err := render.New().Render(ctx, request)
-	if err == nil || !errors.Is(err, lifecycle.ErrSource) {
-		return nil, err
-	}
-	failed, ok := errors.AsType[*lifecycle.Error](err)
-	if !ok {
-		return nil, err
-	}
-	problems := []error{failed.Err}
-	if joined, ok := failed.Err.(interface{ Unwrap() []error }); ok {
-		problems = joined.Unwrap()
-	}
-	var findings []catalogue.Finding
-	for _, problem := range problems {
-		f := catalogue.Finding{Path: t.Overlay, Message: problem.Error()}
-		if p, ok := errors.AsType[*render.Problem](problem); ok {
-			f.Path = p.File
-		} else {
-			f.Message = fmt.Sprintf("target %s: overlay %s: %s", t.Name, t.Overlay, f.Message)
-		}
-		if failed.Advice != "" && len(problems) == 1 {
-			f.Message += ". " + failed.Advice
-		}
-		findings = append(findings, f)
-	}
-	return findings, nil
 }
 
 func (o *imagesOptions) printFindings(findings []catalogue.Finding, images int) error {
