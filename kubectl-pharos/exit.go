@@ -12,6 +12,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // The exit codes.
@@ -21,7 +22,7 @@ const (
 	exitUsage       = 2 // usage, or unexpected
 	exitSource      = 3 // repository, pharos.yaml, build
 	exitUnreachable = 4 // cluster, registry or Git server
-	exitBlocked     = 5 // lease, maintenance, ownership
+	exitBlocked     = 5 // lease, maintenance, ownership, damaged records
 	exitUnhealthy   = 6 // delivered, but not healthy
 	exitInterrupted = 130
 )
@@ -85,7 +86,7 @@ func exitCode(err error) int {
 	switch {
 	case is(errNotSo):
 		return exitNotSo
-	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost):
+	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost, receipt.ErrCorrupt):
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):
 		return exitUnhealthy

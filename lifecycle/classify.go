@@ -5,13 +5,20 @@ import (
 	"errors"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // TargetError makes an error of a store, a lease or a cluster match
-// ErrUnreachable where that is what it is. Its text stays.
+// ErrUnreachable where that is what it is. Its text stays. What a store holds
+// and cannot be used, receipt.ErrCorrupt or receipt.ErrNotFound, was reached.
 func TargetError(err error) error {
-	if err == nil || errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, ErrBlocked) || !kubeclient.Unavailable(err) {
+	if err == nil || !kubeclient.Unavailable(err) {
 		return err
+	}
+	for _, other := range []error{ErrUnreachable, ErrBlocked, context.Canceled, receipt.ErrCorrupt, receipt.ErrNotFound} {
+		if errors.Is(err, other) {
+			return err
+		}
 	}
 	return &classed{class: ErrUnreachable, err: err}
 }
