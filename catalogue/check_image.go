@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/version"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -147,7 +148,7 @@ func checkOwn(ctx context.Context, tree source.Tree, image Image) (findings []Fi
 			}
 			return []Finding{{Path: file, Message: missing.Error()}}, true, nil
 		case !image.Inputs.Match(file):
-			return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: add it to them"}}, false, nil
+			return []Finding{{Path: file, Message: "its own " + file + " is not among the inputs: " + addTo(image.Inputs, file)}}, false, nil
 		}
 	}
 	return nil, false, nil
@@ -159,12 +160,12 @@ func checkGoFiles(ctx context.Context, tree source.Tree, inputs Patterns, dir st
 	if err != nil && !errors.Is(err, source.ErrNotFound) {
 		return nil, false, err
 	}
-	there, chosen, program := false, false, false
+	there, chosen, program := "", false, false
 	for _, e := range files {
 		if e.Mode == source.ModeDir || !strings.HasSuffix(e.Name, ".go") || strings.HasSuffix(e.Name, "_test.go") {
 			continue
 		}
-		there, chosen = true, chosen || inputs.Match(path.Join(dir, e.Name))
+		there, chosen = path.Join(dir, e.Name), chosen || inputs.Match(path.Join(dir, e.Name))
 		if !program {
 			if program, err = mayBeProgram(ctx, tree, e); err != nil {
 				return nil, false, fmt.Errorf("%s: %w", path.Join(dir, e.Name), err)
@@ -172,12 +173,24 @@ func checkGoFiles(ctx context.Context, tree source.Tree, inputs Patterns, dir st
 		}
 	}
 	switch {
-	case !there:
+	case there == "":
 		return []Finding{{Path: dir, Message: fmt.Sprintf("the tree has no Go package in %s: correct build.go.package", dir)}}, true, nil
 	case !program:
 		return []Finding{{Path: dir, Message: fmt.Sprintf("build.go.package: %s is not a main package, so it makes no program", dir)}}, true, nil
 	case !chosen:
-		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: add it to them", dir)}}, false, nil
+		return []Finding{{Path: dir, Message: fmt.Sprintf("its own Go package in %s is not among the inputs: %s", dir, addTo(inputs, there))}}, false, nil
 	}
 	return nil, false, nil
+}
+
+// addTo says how a file becomes an input.
+func addTo(inputs Patterns, name string) string {
+	for _, pattern := range slices.Backward(inputs.Strings()) {
+		body, excludes := strings.CutPrefix(pattern, "!")
+		one, err := ParsePatterns([]string{body})
+		if err == nil && excludes && one.Match(name) {
+			return fmt.Sprintf("%q excludes it: remove that", pattern)
+		}
+	}
+	return "add it to them"
 }

@@ -67,6 +67,11 @@ func TestCheck(t *testing.T) {
 				"image none: the tree has no Go package in site",
 			},
 		},
+		"an own package excluded": {
+			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services, libs, go.mod, \"!services/api\"]\n",
+			append(goFiles(), file{path: "services/web/x"}),
+			[]string{`image api: its own Go package in services/api is not among the inputs: "!services/api" excludes it: remove that`},
+		},
 		"tests alone are no package": {
 			"images:\n- name: api\n  build: {go: {package: ./services/api}}\n  inputs: [services/api/main_test.go, go.mod, go.sum]\n",
 			append(goFiles(), file{path: "services/api/main_test.go"}),

@@ -99,7 +99,7 @@ func (k *check) packages(files []gopackage.File) (covered map[string]bool) {
 func role(f gopackage.File) string {
 	switch f.Why {
 	case gopackage.Embedded:
-		return "is embedded by package " + f.Package + ", which would be built without it"
+		return "is embedded by package " + f.Package + ", which would be built without it, or not at all"
 	case gopackage.Profile:
 		return "is the profile that the program is optimised by, and it would be built without"
 	case gopackage.Asset:

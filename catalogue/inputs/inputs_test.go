@@ -132,8 +132,20 @@ func TestCheck(t *testing.T) {
 		"embedded files left out": {
 			yaml: api("api, libs/log, web/web.go, web/static/a.html, go.mod, go.sum"),
 			want: []string{
-				`web (3 files) is embedded by package shop.example/web, which would be built without it, and is not among the inputs: add "web" to them`,
+				`web (3 files) is embedded by package shop.example/web, which would be built without it, or not at all, and is not among the inputs: add "web" to them`,
 			},
+		},
+		"an embedded file excluded": {
+			yaml: api(goAll + `, "!web/static/css"`),
+			want: []string{`web/static/css/c.css is embedded by package shop.example/web, which would be built without it, or not at all, and is not among the inputs: remove "!web/static/css", which excludes it`},
+		},
+		"an embedded file excluded by wildcards": {
+			yaml: api(goAll + `, "!**/*.css"`),
+			want: []string{`web/static/css/c.css is embedded by package shop.example/web, which would be built without it, or not at all, and is not among the inputs: "!**/*.css" excludes it: add "web/static/css/c.css" behind that`},
+		},
+		"a package excluded": {
+			yaml: api(goAll + `, "!**/*_test.go", "!libs/log"`),
+			want: []string{`libs/log (2 files) is package shop.example/libs/log, which the program needs, and is not among the inputs: remove "!libs/log", which excludes it`},
 		},
 		"module files left out": {
 			yaml: api("api, libs/log, web, go.mod"),
@@ -141,7 +153,7 @@ func TestCheck(t *testing.T) {
 		},
 		"an asset left out": {
 			yaml: image("{go: {package: ./api, assets: [conf]}}", goAll),
-			want: []string{`conf (1 file) is an asset of the image, and is not among the inputs: add "conf" to them`},
+			want: []string{`conf/app.yaml is an asset of the image, and is not among the inputs: add "conf" to them`},
 		},
 		"what is never read": {
 			yaml: api(goAll + ", libs/other, README.md, conf/*.yaml"),
@@ -173,7 +185,7 @@ func TestCheck(t *testing.T) {
 		"sources left out": {
 			yaml: image("{dockerfile: {path: site/Dockerfile, target: tools}}", "site/Dockerfile"),
 			want: []string{
-				`tools (1 file) is read by site/Dockerfile, which would be built without it, and is not among the inputs: add "tools" to them`,
+				`tools/x is read by site/Dockerfile, which would be built without it, and is not among the inputs: add "tools" to them`,
 			},
 		},
 		"sources excluded on purpose": {

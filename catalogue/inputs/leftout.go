@@ -3,6 +3,8 @@ package inputs
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 )
@@ -20,11 +22,31 @@ func (k *check) leftOut(c cover, role string) {
 	if c.dir != "" {
 		name, subject = c.dir, fmt.Sprintf("%s (%s)", c.dir, count(len(c.files)))
 	}
-	add := fmt.Sprintf("add %q to them", c.pattern)
-	if excluding, ok := excludedBy(k.image.Inputs, c.files[0]); ok {
-		add = fmt.Sprintf("%q excludes it: add %q behind that", excluding, c.pattern)
+	pattern, add := c.pattern, ""
+	switch excluding, ok := excludedBy(k.image.Inputs, c.files[0]); {
+	case !ok:
+		add = fmt.Sprintf("add %q to them", pattern)
+	case k.removable(excluding, c.files):
+		pattern, add = excluding, fmt.Sprintf("remove %q, which excludes it", excluding)
+	default:
+		if c.dir == "" {
+			pattern = Literal(c.files[0]) // what lies beside it is excluded too
+		}
+		add = fmt.Sprintf("%q excludes it: add %q behind that", excluding, pattern)
 	}
-	k.add(catalogue.Finding{Path: name, Pattern: c.pattern, Message: fmt.Sprintf("%s %s, and is not among the inputs: %s", subject, role, add)})
+	k.add(catalogue.Finding{Path: name, Pattern: pattern, Message: fmt.Sprintf("%s %s, and is not among the inputs: %s", subject, role, add)})
+}
+
+// removable says whether an excluding pattern names what it keeps out, and all of
+// the files would be inputs without it. One with wildcards is there for files to
+// come as well.
+func (k *check) removable(excluding string, files []string) bool {
+	list := k.image.Inputs.Strings()
+	if strings.ContainsAny(excluding, "*?[") {
+		return false
+	}
+	without, err := catalogue.ParsePatterns(slices.DeleteFunc(slices.Clone(list), func(p string) bool { return p == excluding }))
+	return err == nil && !slices.ContainsFunc(files, func(name string) bool { return !without.Match(name) })
 }
 
 // cover finds patterns for files that are left out, in their order: for a folder
@@ -65,6 +87,11 @@ func (k *check) cover(left []string, read map[string]bool) []cover {
 			pattern = Literal(at)
 		}
 		covers = append(covers, cover{dir: at, pattern: pattern, files: []string{name}})
+	}
+	for i := range covers {
+		if len(covers[i].files) == 1 {
+			covers[i].dir = "" // the file says more
+		}
 	}
 	return covers
 }
