@@ -105,7 +105,8 @@ type Seen struct {
 }
 
 // Pointers are the two names that move: what the target was last told, and
-// what was last seen healthy. Zero IDs mean none.
+// what was last seen healthy. Zero IDs mean none; what a store holds always has
+// Applied.
 type Pointers struct {
 	Applied ID `json:"applied,omitempty"`
 	Live    ID `json:"live,omitempty"`
@@ -145,6 +146,14 @@ func (s *Summary) Add(o Outcome) {
 	}
 }
 
+// Delivered says whether the receipt tells that pointers were set: it has a
+// receipt before it, or a delivery of it got further than its beginning. A
+// receipt that cannot be read may tell it. Where the store has no pointers then,
+// they were lost.
+func (s Summary) Delivered() bool {
+	return s.Err != nil || s.Parent != "" || s.Result != nil || s.Last != nil && s.Last.Type != OutcomeAttempt
+}
+
 // Store keeps the receipts of one target. Implementations are safe for
 // concurrent use, also by several processes. Package receipttest holds the
 // suite that every implementation has to pass.
@@ -174,14 +183,15 @@ type Store interface {
 	// Outcomes returns a receipt's outcomes in the order they were added: none
 	// if there is no such receipt.
 	Outcomes(ctx context.Context, id ID) ([]Outcome, error)
-	// Pointers returns the current pointers, zero if none were ever set.
-	// ErrCorrupt if they are damaged: what is returned beside it is what could
-	// be read, and a Version with which SetPointers can replace them.
+	// Pointers returns the current pointers, zero if there are none.
+	// ErrCorrupt if they are damaged, also if a part of them is gone: what is
+	// returned beside it is what could be read, and a Version with which
+	// SetPointers can replace them.
 	Pointers(ctx context.Context) (Pointers, error)
 	// SetPointers replaces the pointers if they are still what Pointers
 	// returned as old, which is judged by old.Version alone, and returns them
 	// with their new Version: else ErrConflict and nothing changes. ErrInvalid
-	// if one of the new IDs is not an ID, or Repository is no Git object ID.
+	// if the new ones break a rule of Pointers.Validate.
 	SetPointers(ctx context.Context, old, new Pointers) (Pointers, error)
 }
 

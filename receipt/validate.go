@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// InvalidError lists every rule that a record or outcome breaks. It is an
+// InvalidError lists every rule that a record, outcome or pointers break. It is an
 // ErrInvalid.
 type InvalidError struct {
-	What     string // "record", "outcome"
+	What     string // "record", "outcome", "pointers"
 	Findings []Finding
 }
 
@@ -220,20 +220,22 @@ func (o Outcome) Validate() error {
 	return f.err("outcome")
 }
 
-// Validate reports pointers that are neither IDs nor empty, and a repository
-// that is neither a Git object ID in full nor empty. The error is an
-// ErrInvalid.
+// Validate checks pointers that are to be written or were read: Applied is an
+// ID, Live an ID or empty, Repository a Git object ID in full or empty. It
+// reports all that is not so in one *InvalidError, which is an ErrInvalid and
+// whose fields are "applied", "live" and "repository".
 func (p Pointers) Validate() error {
-	for _, id := range []ID{p.Applied, p.Live} {
-		if id == "" {
-			continue
-		}
-		if _, err := ParseID(string(id)); err != nil {
-			return err
-		}
+	var f findings
+	if p.Applied == "" {
+		f.add("applied", "is missing")
+	} else {
+		f.digest("applied", string(p.Applied))
 	}
-	if n := len(p.Repository); n != 0 && (n != 40 && n != 64 || !isHex(p.Repository)) {
-		return fmt.Errorf("%w: %q is no Git object ID", ErrInvalid, clip(p.Repository))
+	if p.Live != "" {
+		f.digest("live", string(p.Live))
 	}
-	return nil
+	if p.Repository != "" {
+		f.object("repository", p.Repository)
+	}
+	return f.err("pointers")
 }

@@ -198,7 +198,7 @@ func TestCorrupt(t *testing.T) {
 				case "pointers.json":
 					calls["Pointers"] = func() error { _, err := s.Pointers(t.Context()); return err }
 					calls["SetPointers"] = func() error {
-						_, err := s.SetPointers(t.Context(), receipt.Pointers{Version: "1"}, receipt.Pointers{})
+						_, err := s.SetPointers(t.Context(), receipt.Pointers{Version: "1"}, receipt.Pointers{Applied: id})
 						return err
 					}
 				}
@@ -235,7 +235,17 @@ func listed(t *testing.T, s *dir.Store, id receipt.ID) error {
 // Damaged pointers can be replaced by whoever has seen the damage, once.
 func TestReplaceDamagedPointers(t *testing.T) {
 	t.Parallel()
-	for name, damaged := range map[string]string{"empty": "", "garbage": "main", "too large": strings.Repeat("x", 2_000), "not an ID": `{"version":7,"applied":"main"}`} {
+	one := `"sha256:` + strings.Repeat("1", 64) + `"`
+	for name, damaged := range map[string]string{
+		"empty": "", "garbage": "main", "too large": strings.Repeat("x", 2_000),
+		"not an ID":     `{"version":7,"applied":"main","repository":""}`,
+		"nothing":       `{}`,
+		"all but count": `{"version":7}`,
+		"no applied":    `{"version":7,"live":` + one + `,"repository":""}`,
+		"empty applied": `{"version":7,"applied":"","live":` + one + `,"repository":""}`,
+		"no repository": `{"version":7,"applied":` + one + `,"live":` + one + `}`,
+		"no version":    `{"applied":` + one + `,"repository":""}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
@@ -262,7 +272,7 @@ func TestReplaceDamagedPointers(t *testing.T) {
 				t.Fatalf("SetPointers: %+v, %v", set, err)
 			}
 			for _, old := range []receipt.Pointers{bad, good} {
-				if _, err := s.SetPointers(t.Context(), old, receipt.Pointers{}); !errors.Is(err, receipt.ErrConflict) {
+				if _, err := s.SetPointers(t.Context(), old, receipt.Pointers{Applied: id}); !errors.Is(err, receipt.ErrConflict) {
 					t.Errorf("SetPointers from %+v afterwards: %v, want ErrConflict", old, err)
 				}
 			}

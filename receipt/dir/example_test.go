@@ -44,7 +44,7 @@ func Example() {
 	fmt.Println("applied:", pointers.Applied.Short())
 
 	// Somebody who read the pointers before that is told so.
-	_, err = store.SetPointers(ctx, receipt.Pointers{}, receipt.Pointers{Live: id})
+	_, err = store.SetPointers(ctx, receipt.Pointers{}, receipt.Pointers{Applied: id, Live: id})
 	fmt.Println(err)
 	// Output:
 	// applied: 60bdb12d647d

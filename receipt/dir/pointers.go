@@ -19,18 +19,24 @@ import (
 // pointersFile is the content of pointers.json. Version grows with every
 // write, so that pointers which were moved away and back are a conflict too.
 type pointersFile struct {
-	Version    uint64     `json:"version"`
-	Applied    receipt.ID `json:"applied,omitempty"`
-	Live       receipt.ID `json:"live,omitempty"`
-	Repository string     `json:"repository,omitempty"`
+	Version uint64     `json:"version"`
+	Applied receipt.ID `json:"applied"`
+	Live    receipt.ID `json:"live,omitempty"`
+	// Repository is there also if it is empty, so that a target that was never
+	// bound differs from one whose binding somebody removed.
+	Repository *string `json:"repository"`
 }
 
-func (f pointersFile) pointers() receipt.Pointers {
-	p := receipt.Pointers{Applied: f.Applied, Live: f.Live, Repository: f.Repository}
-	if f.Version > 0 {
-		p.Version = strconv.FormatUint(f.Version, 10)
+// pointers returns what the file says, if it is what a store writes.
+func (f pointersFile) pointers() (receipt.Pointers, error) {
+	if f.Version == 0 {
+		return receipt.Pointers{}, errors.New("it has no version")
 	}
-	return p
+	if f.Repository == nil {
+		return receipt.Pointers{}, errors.New("repository: is missing")
+	}
+	p := receipt.Pointers{Applied: f.Applied, Live: f.Live, Repository: *f.Repository, Version: strconv.FormatUint(f.Version, 10)}
+	return p, p.Validate()
 }
 
 // Pointers implements receipt.Store.
@@ -46,7 +52,7 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 	if err := new.Validate(); err != nil {
 		return receipt.Pointers{}, err
 	}
-	next := pointersFile{Applied: new.Applied, Live: new.Live, Repository: new.Repository}
+	next := pointersFile{Applied: new.Applied, Live: new.Live, Repository: &new.Repository}
 	err := s.write(ctx, func() error {
 		have, err := s.readPointers()
 		switch {
@@ -78,7 +84,7 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 	if err != nil {
 		return receipt.Pointers{}, err
 	}
-	return next.pointers(), nil
+	return next.pointers()
 }
 
 func (s *Store) pointersPath() string { return filepath.Join(s.dir, "pointers.json") }
@@ -109,14 +115,11 @@ func (s *Store) readPointers() (receipt.Pointers, error) {
 	var f pointersFile
 	err = json.Unmarshal(data, &f, json.RejectUnknownMembers(true))
 	if err == nil {
-		err = f.pointers().Validate()
-	}
-	if err == nil && f.Version == 0 {
-		err = errors.New("it has no version")
+		p, err = f.pointers()
 	}
 	if err != nil {
-		p.Version = fmt.Sprintf("damaged-%x", sha256.Sum256(data))
+		p = receipt.Pointers{Version: fmt.Sprintf("damaged-%x", sha256.Sum256(data))}
 		return fail(fmt.Errorf("%w: %w", receipt.ErrCorrupt, err))
 	}
-	return f.pointers(), nil
+	return p, nil
 }

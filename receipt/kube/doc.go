@@ -18,6 +18,9 @@
 // it is compressed is refused with receipt.ErrTooLarge. A record of some 10,000
 // objects fits.
 //
+// The pointers always have applied, and repository, which is empty if it is not
+// known: where one of them is missing, somebody removed it.
+//
 // Labels say whose receipts they are (pharos.dev/receipts-of), which part
 // (pharos.dev/receipt-part: record, outcome or pointers) and of which receipt
 // (pharos.dev/receipt: the first 40 digits). Annotations hold what a list

@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -271,7 +272,7 @@ func TestObjects(t *testing.T) {
 	if _, err := maps.Update(ctx, m, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SetPointers(ctx, p, receipt.Pointers{}); !errors.Is(err, receipt.ErrConflict) {
+	if _, err := s.SetPointers(ctx, p, receipt.Pointers{Applied: id}); !errors.Is(err, receipt.ErrConflict) {
 		t.Errorf("SetPointers after a change: %v, want ErrConflict", err)
 	}
 	if p, err = s.Pointers(ctx); err != nil {
@@ -283,7 +284,7 @@ func TestObjects(t *testing.T) {
 	if m, err = maps.Get(ctx, m.Name, metav1.GetOptions{}); err != nil || m.Labels["team"] != "shop" {
 		t.Errorf("the pointers' labels are %v (%v)", m.Labels, err)
 	}
-	if diff := cmp.Diff(map[string]string{"applied": string(id), "live": string(id)}, m.Data); diff != "" {
+	if diff := cmp.Diff(map[string]string{"applied": string(id), "live": string(id), "repository": ""}, m.Data); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -390,10 +391,60 @@ func replaceDamaged(t *testing.T, s *kube.Store, id receipt.ID) error {
 	if serr != nil || set.Applied != id || set.Live != "" {
 		t.Errorf("SetPointers: %+v, %v", set, serr)
 	}
-	if _, serr := s.SetPointers(t.Context(), bad, receipt.Pointers{}); !errors.Is(serr, receipt.ErrConflict) {
+	if _, serr := s.SetPointers(t.Context(), bad, receipt.Pointers{Applied: id}); !errors.Is(serr, receipt.ErrConflict) {
 		t.Errorf("SetPointers twice: %v, want ErrConflict", serr)
 	}
 	return err
+}
+
+// TestPointersWithParts has parts of the pointers removed. What is left is
+// read, and they are damaged, not new.
+func TestPointersWithParts(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	repository := strings.Repeat("0a", 20)
+	for what, tc := range map[string]struct {
+		patch string
+		left  func(p *receipt.Pointers)
+	}{
+		"all":                    {`{"data":null}`, func(p *receipt.Pointers) { p.Applied, p.Live, p.Repository = "", "", "" }},
+		"applied":                {`{"data":{"applied":null}}`, func(p *receipt.Pointers) { p.Applied = "" }},
+		"the value of applied":   {`{"data":{"applied":""}}`, func(p *receipt.Pointers) { p.Applied = "" }},
+		"applied to elsewhere":   {`{"data":{"applied":null},"binaryData":{"applied":"eA=="}}`, func(p *receipt.Pointers) { p.Applied = "" }},
+		"repository":             {`{"data":{"repository":null}}`, func(p *receipt.Pointers) { p.Repository = "" }},
+		"all but the repository": {`{"data":{"applied":null,"live":null}}`, func(p *receipt.Pointers) { p.Applied, p.Live = "", "" }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ns := devtest.Namespace(t, c)
+			s := open(t, c.Config(), ns, "devbox")
+			id, err := s.Put(t.Context(), record("devbox", 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.SetPointers(t.Context(), receipt.Pointers{}, receipt.Pointers{Applied: id, Live: id, Repository: repository})
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(ns)
+			if _, err := maps.Patch(t.Context(), "pharos-devbox", types.MergePatchType, []byte(tc.patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			bad, err := s.Pointers(t.Context())
+			want := p
+			tc.left(&want)
+			want.Version = bad.Version
+			if !errors.Is(err, receipt.ErrCorrupt) || bad.Version == p.Version || bad != want {
+				t.Fatalf("Pointers: %+v, %v, want ErrCorrupt and %+v", bad, err, want)
+			}
+			if set, err := s.SetPointers(t.Context(), bad, receipt.Pointers{Applied: id}); err != nil || set.Applied != id {
+				t.Errorf("SetPointers: %+v, %v", set, err)
+			}
+			if now, err := s.Pointers(t.Context()); err != nil || now.Applied != id || now.Repository != "" {
+				t.Errorf("afterwards: %+v, %v", now, err)
+			}
+		})
+	}
 }
 
 // listed puts the receipt that the damaged outcome belongs to, and returns what
@@ -447,7 +498,7 @@ func TestFaults(t *testing.T) {
 				}
 			}
 			var p receipt.Pointers
-			for _, want := range []receipt.Pointers{{Applied: id}, {Applied: id, Live: id}, {}} {
+			for _, want := range []receipt.Pointers{{Applied: id}, {Applied: id, Live: id}, {Applied: id}} {
 				if p, err = s.SetPointers(ctx, p, want); err != nil {
 					t.Fatalf("SetPointers: %v", err)
 				}

@@ -65,7 +65,12 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 // writePointers creates the pointers, or changes those of a resourceVersion.
 func (s *Store) writePointers(ctx context.Context, version string, new receipt.Pointers, writeID string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	data := map[string]string{appliedKey: string(new.Applied), liveKey: string(new.Live), repositoryKey: new.Repository}
+	// The repository is written also if it is empty, so that a target that was
+	// never bound differs from one whose binding somebody removed.
+	data := map[string]string{appliedKey: string(new.Applied), repositoryKey: new.Repository}
+	if new.Live != "" {
+		data[liveKey] = string(new.Live)
+	}
 	if version == "" {
 		o := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
@@ -78,12 +83,7 @@ func (s *Store) writePointers(ctx context.Context, version string, new receipt.P
 				},
 				Annotations: map[string]string{keys.WriteID: writeID},
 			},
-			Data: map[string]string{},
-		}
-		for key, value := range data {
-			if value != "" {
-				o.Data[key] = value
-			}
+			Data: data,
 		}
 		err := kubeclient.Retry(ctx, func() error {
 			return s.request(s.client.Post()).Param("fieldManager", keys.Manager).Body(o).Do(ctx).Into(&m)
@@ -91,19 +91,17 @@ func (s *Store) writePointers(ctx context.Context, version string, new receipt.P
 		return &m, err
 	}
 	// A merge patch, so that labels and annotations of others stay.
-	values := map[string]any{}
+	values := map[string]any{liveKey: nil}
 	for key, value := range data {
 		values[key] = value
-		if value == "" {
-			values[key] = nil
-		}
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"resourceVersion": version,
 			"annotations":     map[string]string{keys.WriteID: writeID},
 		},
-		"data": values,
+		"data":       values,
+		"binaryData": nil, // a key cannot be in both
 	})
 	if err != nil {
 		return nil, err
@@ -123,22 +121,30 @@ func (s *Store) readPointers(ctx context.Context) (*corev1.ConfigMap, error) {
 	return &m, err
 }
 
-// pointersOf reads each pointer by itself: one that is damaged takes no other
-// with it.
+// pointersOf reads each pointer by itself: one that is damaged or gone takes no
+// other with it.
 func (s *Store) pointersOf(m *corev1.ConfigMap) (receipt.Pointers, error) {
-	p := receipt.Pointers{Version: m.ResourceVersion}
-	var errs []error
-	read := func(key string, part receipt.Pointers, to func()) {
-		if err := part.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%w: %s: %w", receipt.ErrCorrupt, key, err))
-			return
-		}
-		to()
+	p := receipt.Pointers{
+		Applied: receipt.ID(m.Data[appliedKey]), Live: receipt.ID(m.Data[liveKey]), Repository: m.Data[repositoryKey],
+		Version: m.ResourceVersion,
 	}
-	applied, live, repository := receipt.ID(m.Data[appliedKey]), receipt.ID(m.Data[liveKey]), m.Data[repositoryKey]
-	read(appliedKey, receipt.Pointers{Applied: applied}, func() { p.Applied = applied })
-	read(liveKey, receipt.Pointers{Live: live}, func() { p.Live = live })
-	read(repositoryKey, receipt.Pointers{Repository: repository}, func() { p.Repository = repository })
+	var errs []error
+	if invalid, ok := errors.AsType[*receipt.InvalidError](p.Validate()); ok {
+		for _, f := range invalid.Findings {
+			errs = append(errs, fmt.Errorf("%w: %s: %s", receipt.ErrCorrupt, f.Field, f.Message))
+			switch f.Field {
+			case appliedKey:
+				p.Applied = ""
+			case liveKey:
+				p.Live = ""
+			case repositoryKey:
+				p.Repository = ""
+			}
+		}
+	}
+	if _, ok := m.Data[repositoryKey]; !ok {
+		errs = append(errs, fmt.Errorf("%w: %s: is missing", receipt.ErrCorrupt, repositoryKey))
+	}
 	if len(errs) > 0 {
 		return p, s.fail("read pointers", m.Name, errors.Join(errs...))
 	}

@@ -29,8 +29,6 @@ func testPointers(t *testing.T, s receipt.Store) {
 		{Applied: a},
 		{Applied: a, Live: a},
 		{Applied: b, Live: a},
-		{Live: a},
-		{},
 		{Applied: b, Live: b},
 		{Applied: b, Live: b, Repository: strings.Repeat("0a", 20)},
 		{Applied: a, Live: b, Repository: strings.Repeat("0b", 32)},
@@ -127,6 +125,11 @@ func testPointersRefuse(t *testing.T, s receipt.Store) {
 			if _, err := s.SetPointers(t.Context(), p, new); !errors.Is(err, receipt.ErrInvalid) {
 				t.Errorf("SetPointers to %.80q: %v, want ErrInvalid", bad, err)
 			}
+		}
+	}
+	for _, new := range []receipt.Pointers{{}, {Live: id}, {Repository: strings.Repeat("0a", 20)}} {
+		if _, err := s.SetPointers(t.Context(), p, new); !errors.Is(err, receipt.ErrInvalid) {
+			t.Errorf("SetPointers to %+v, of which nothing is applied: %v, want ErrInvalid", new, err)
 		}
 	}
 	for _, bad := range []string{"main", strings.Repeat("0", 39), strings.Repeat("A", 40), "../../etc/passwd", strings.Repeat("0", 10_000)} {
