@@ -1,8 +1,8 @@
 // Package gopackage says which files of a tree a Go main package is really built
 // from, as the go command sees it: the sources that the build constraints choose
 // for its platforms, of the package and of all that it imports within the tree,
-// embedded files, go.mod and go.sum, a workspace, vendored modules, and the
-// recipe's assets.
+// what assembly files include, embedded files, go.mod and go.sum, a workspace,
+// vendored modules, and the recipe's assets.
 //
 // # How it asks
 //

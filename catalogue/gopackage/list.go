@@ -69,10 +69,14 @@ func (f *Folder) list(ctx context.Context, r *run, all []reading) error {
 		if root.Name != "" && root.Name != "main" {
 			reading.problem(Problem{At: w.dir, Message: "build.go.package: " + w.dir + " is not a main package, so it makes no program", Recipe: true})
 		}
-		f.listed(reading, root)
+		if err := f.listed(ctx, reading, root); err != nil {
+			return err
+		}
 		for _, dep := range root.Deps {
 			if p := byPath[dep]; p != nil {
-				f.listed(reading, p)
+				if err := f.listed(ctx, reading, p); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -107,13 +111,13 @@ func (f *Folder) goList(ctx context.Context, dir string, settings map[string]str
 
 // listed adds the files of a package, if it is in the tree, and what is wrong
 // with it.
-func (f *Folder) listed(r *reading, p *listed) {
+func (f *Folder) listed(ctx context.Context, r *reading, p *listed) error {
 	if p.Error != nil {
 		r.problem(Problem{At: f.text(p.Error.Pos), Message: f.text(p.Error.Err)})
 	}
 	dir, ok := f.inTree(p.Dir)
 	if !ok || p.Standard {
-		return
+		return nil
 	}
 	for _, list := range p.sources() {
 		for _, name := range list {
@@ -123,6 +127,7 @@ func (f *Folder) listed(r *reading, p *listed) {
 	for _, name := range p.EmbedFiles {
 		f.file(r, path.Join(dir, name), Embedded, p.ImportPath)
 	}
+	return f.assembly(ctx, r, dir, p)
 }
 
 // file adds a file, and the links on the way to it.

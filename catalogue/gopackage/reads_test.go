@@ -252,3 +252,26 @@ func TestReadsModules(t *testing.T) {
 		}
 	}
 }
+
+// What an assembly file includes is in no list of the go command's.
+func TestReadsFollowsWhatAssemblyIncludes(t *testing.T) {
+	t.Parallel()
+	f := open(t, makeTree(t, shop, map[string]source.File{
+		"libs/log/sum_amd64.s": {Content: "#include \"textflag.h\"\n#include \"../inc/x.inc\"\n#include \"/etc/hosts\"\n"},
+		"libs/log/sum_arm64.s": {Content: "#include \"../../../x.h\"\n"},
+		"libs/inc/x.inc":       {Content: "#include \"../inc/link.h\"\n"},
+		"libs/inc/link.h":      {Content: "y.h", Mode: source.ModeSymlink},
+		"libs/inc/y.h":         {Content: "#include \"../../../y.h\"\n"},
+	}))
+	got := lines(t, f, catalogue.GoBuild{Package: "./services/worker"})
+	want := []string{
+		"module go.mod ", "module go.sum ", "source libs/inc/x.inc shop.example/libs/log", "source libs/inc/y.h shop.example/libs/log",
+		"source libs/log/log.go shop.example/libs/log", "source libs/log/sum.h shop.example/libs/log", "source libs/log/sum_amd64.s shop.example/libs/log",
+		"source services/worker/main.go shop.example/services/worker",
+		"problem libs/inc/y.h:1: #include \"../../../y.h\" leads out of the tree",
+		"problem libs/log/sum_amd64.s:3: #include \"/etc/hosts\" leads out of the tree",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}

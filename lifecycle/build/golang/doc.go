@@ -10,9 +10,10 @@
 // *[lifecycle.BuildError] that lists each path with the pattern that would
 // declare it: a package, a file that is left out of a package, an embedded file,
 // go.mod, go.sum, go.work, go.work.sum, a module of the workspace or of a
-// replace directive, vendored modules. Those that no pattern can declare (replace
-// and use directives that are absolute or lead above the root, links out of the
-// tree) are named with file and line. A go.mod or go.work above the private
+// replace directive, vendored modules, what an assembly file includes. Those that
+// no pattern can declare (replace and use directives, and #include in an assembly
+// file, that are absolute or lead above the root, links out of the tree) are named
+// with file and line. A go.mod or go.work above the private
 // folder is never looked at.
 //
 // A go.work governs a build if it lies in the module's folder or above it in

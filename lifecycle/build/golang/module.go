@@ -72,6 +72,7 @@ func (b *build) analyse(ctx context.Context) (*module, error) {
 			a.checkReplaces()
 		}
 		a.checkAssets()
+		a.checkAssembly()
 	}
 	if a.err != nil {
 		return nil, b.broken(a.err)

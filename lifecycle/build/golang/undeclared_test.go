@@ -1,6 +1,8 @@
 package golang_test
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,6 +74,8 @@ func TestUndeclaredInputs(t *testing.T) {
 		{"go.sum", vendored, "cmd/hello", []string{"go.sum"}, []missing{{Path: "go.sum", Pattern: "go.sum"}}},
 		{"vendored modules", vendored, "cmd/hello", []string{"vendor/modules.txt", "vendor/example.com/dep/dep.go"},
 			[]missing{{Path: "vendor/modules.txt", Pattern: "vendor"}}},
+		{"what an assembly file includes", assembled("#include \"textflag.h\"\n#include \"../inc/x.h\"\n"), "cmd/hello", []string{"lib/inc/x.h"},
+			[]missing{{Path: "lib/inc/x.h", Pattern: "lib/inc/x.h"}}},
 		{"an embedded file", greeting, "cmd/hello", []string{"cmd/hello/name.txt"},
 			[]missing{{Path: "cmd/hello/name.txt", Pattern: "cmd/hello/name.txt"}}},
 		{"an embedded folder", embedding("static"), "cmd/hello", static,
@@ -118,8 +122,19 @@ func TestUndeclaredInputs(t *testing.T) {
 	}
 }
 
+// assembled is greeting with a package that has an assembly file.
+func assembled(source string) map[string]string {
+	return with(greeting, map[string]string{
+		"lib/words/x_amd64.s": source, "lib/inc/x.h": "", "lib/words/x.go": "package words\n",
+	})
+}
+
 func TestInputsOutOfTheTree(t *testing.T) {
 	t.Parallel()
+	outside := filepath.ToSlash(filepath.Join(t.TempDir(), "x.h"))
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name    string
 		changes map[string]string
@@ -156,6 +171,10 @@ func TestInputsOutOfTheTree(t *testing.T) {
 			"cmd/hello", "cmd/hello/main.go:5: //go:embed /etc/passwd leads out of the package's folder"},
 		{"an embed above the package", map[string]string{"cmd/hello/main.go": "package main\n\nimport _ \"embed\"\n\n//go:embed ../../README.md\nvar name string\n\nfunc main() { println(name) }\n"},
 			"cmd/hello", "cmd/hello/main.go:5: //go:embed ../../README.md leads out of the package's folder"},
+		{"an absolute include", map[string]string{"lib/words/x_amd64.s": "#include \"" + outside + "\"\n"},
+			"cmd/hello", "lib/words/x_amd64.s:1: #include \"" + outside + "\" leads out of the tree"},
+		{"an include above the root", map[string]string{"lib/words/x_amd64.s": "\n#include \"x.h\"\n", "lib/words/x.h": "#include \"../../../x.h\"\n"},
+			"cmd/hello", "lib/words/x.h:1: #include \"../../../x.h\" leads out of the tree"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
