@@ -235,7 +235,7 @@ func (b *build) checkRecipe() error {
 // broken is a failure that the inputs did not cause.
 func (b *build) broken(err error) error {
 	e := &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
-	if isMachineError(err) {
+	if isMachineError(err) || b.tempDirGone(err) {
 		e.Advice = b.machineAdvice(&toolchain{}, err.Error())
 	}
 	return e

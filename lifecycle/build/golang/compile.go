@@ -7,13 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // baseline is the least of every architecture, as the Go command has it by
@@ -105,14 +103,12 @@ func (b *build) command(ctx context.Context, dir string, env environment, args .
 }
 
 func (b *build) compileError(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform, output string, err error) error {
-	if err := b.machineError(tc, output, err); err != nil {
+	// What a server says of permissions is no fault of this machine's folders.
+	if err := b.networkError("get the modules of image", output, err); err != nil {
 		return err
 	}
-	if isNetworkFailure(output) {
-		return &lifecycle.Error{
-			Op: "get the modules of image", On: b.request.State.Image.Name, Class: lifecycle.ErrUnreachable,
-			Err: fmt.Errorf("%w\n%s", err, strings.TrimSpace(output)), Advice: adviceNetwork,
-		}
+	if err := b.machineError(tc, output, err); err != nil {
+		return err
 	}
 	found := b.explain(ctx, m, p, output)
 	if !found.any() && strings.Contains(output, "no main packages to build") {
@@ -123,14 +119,6 @@ func (b *build) compileError(ctx context.Context, m *module, tc *toolchain, p ca
 	}
 	return found.buildError(output, err)
 }
-
-const adviceNetwork = "Check the network and GOPROXY, or vendor the modules (go mod vendor)."
-
-var networkFailure = regexp.MustCompile(`(?m)^(go: |\S+\.go:\d+:\d+: \S+@v\S+: |\s+\S+@v\S+: ).*(dial tcp|no such host|connection refused|connection reset|i/o timeout|TLS handshake timeout|proxyconnect|: EOF$)`)
-
-// isNetworkFailure says whether the Go command could not reach what it downloads
-// from.
-func isNetworkFailure(output string) bool { return networkFailure.MatchString(output) }
 
 // joinQuoted joins arguments so that the Go command splits them again as they
 // were: it knows single and double quotes, and no escapes.

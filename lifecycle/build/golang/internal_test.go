@@ -45,6 +45,22 @@ func TestNetworkFailures(t *testing.T) {
 	}
 }
 
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	const begin = "go: example.com/dep@v1.0.0: invalid version: git ls-remote -q origin in /srv/vcs: exit status 128:\n"
+	for output, want := range map[string]bool{
+		begin + "\tgit@example.com: Permission denied (publickey).\n\tfatal: Could not read from remote repository.\n": true,
+		begin + "\tfatal: could not read Username for 'https://example.com': terminal prompts disabled\n":              true,
+		begin + "\tHost key verification failed.\n":                                                                    true,
+		begin + "\tfatal: detected dubious ownership in repository\n":                                                  false,
+		"m.go:9:2: cannot use \"git@example.com: Permission denied (publickey)\" as int value\n":                       false,
+	} {
+		if got := isRefusal(output); got != want {
+			t.Errorf("%q: got %t", output, got)
+		}
+	}
+}
+
 func TestOutputBySeveralCommands(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

@@ -3,6 +3,7 @@ package golang
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -25,28 +26,54 @@ func isMachineError(err error) bool {
 	return false
 }
 
+// tempDirGone says whether an error is that the folder for private folders, or
+// what was in it, is not there.
+func (b *build) tempDirGone(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(path.Path, b.tempDir)
+}
+
 var (
 	// machineFault is what the Go command and its tools say when this machine
-	// does not let them work.
-	machineFault = regexp.MustCompile(`(?i)no space left on device|not enough space on the disk|disk quota exceeded|file too large|permission denied|access is denied|` +
-		`operation not permitted|read-only file system|input/output error|too many open files|cannot allocate memory|out of memory|resource temporarily unavailable|` +
-		`signal: killed|failed to initialize build cache|creating work dir:`)
-	// sourceLine begins what the compiler says of a line of source, which may
-	// quote anything.
-	sourceLine = regexp.MustCompile(`^\s*\S+\.(go|s|c|h|cc|cpp):\d+`)
+	// does not let them work. What the system says ends its line. Servers say as
+	// well that permission is denied: of a machine, that stands after a path.
+	machineFault = regexp.MustCompile(`(?i): (no space left on device|(there is )?not enough space on the disk|disk quota exceeded|file too large|` +
+		`read-only file system|input/output error|too many open files( in system)?|cannot allocate memory|resource temporarily unavailable|signal: killed)\.?$|` +
+		`[/\\][^:]*: (permission denied|operation not permitted|access is denied)\.?$|` +
+		`^(fatal error: )?runtime: (out of memory|cannot allocate memory)|^fatal error: out of memory|` +
+		`^(go: )?(failed to initialize build cache|creating work dir:|build cache is (disabled|required)|error starting GOCACHEPROG|(GOPATH|GOMODCACHE) entry is relative)`)
+	// position begins what is said of a place in the source. The file may have
+	// any name there (a //line directive gives it one), and the rest may quote
+	// anything, but for what is said of a module that is downloaded.
+	position = regexp.MustCompile(`^.+?:\d+(:\d+)?: (\S+@v\S+: )?`)
 )
+
+// machineCause is the line of a command's output that says that this machine is
+// to blame, with the line that it belongs to; empty if there is none.
+func machineCause(output string) string {
+	head := ""
+	for line := range strings.Lines(output) {
+		line = strings.TrimRight(line, "\r\n")
+		said := strings.TrimLeft(line, " \t")
+		if said == line {
+			head = line
+		}
+		if at := position.FindStringSubmatchIndex(line); at != nil && at[4] < 0 || !machineFault.MatchString(said) {
+			continue
+		}
+		if said != line && head != "" {
+			return head + " " + said
+		}
+		return said
+	}
+	return ""
+}
 
 // machineError is the error of a Go command that failed because of this machine:
 // a full or closed folder, or too little memory. It is nil if it failed
 // otherwise.
 func (b *build) machineError(tc *toolchain, output string, err error) error {
-	cause := ""
-	for line := range strings.Lines(output) {
-		if !sourceLine.MatchString(line) && machineFault.MatchString(line) {
-			cause = strings.TrimSpace(line)
-			break
-		}
-	}
+	cause := machineCause(output)
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if cause == "" && ok && exit.ExitCode() == -1 {
 		cause = "the go command was ended from outside (" + exit.String() + ")"
@@ -68,11 +95,25 @@ func (b *build) machineAdvice(tc *toolchain, cause string) string {
 			return "This machine may have too little memory for the compiler: give it more, or build fewer images at once."
 		}
 	}
+	switch {
+	case strings.Contains(lower, "too many open files"):
+		return "This machine lets too few files be open at once: raise the limit (ulimit -n), or build fewer images at once. The commit is not to blame."
+	case strings.Contains(cause, "build cache is"):
+		return `Name a folder for Go's build cache with GOCACHE, by its absolute path: it is "off", or relative, or there is no HOME for it to be in.`
+	case strings.Contains(cause, "GOCACHEPROG"):
+		return "Mend the program that GOCACHEPROG names, or go without: unset it (go env -u GOCACHEPROG)."
+	case strings.Contains(cause, "entry is relative"):
+		return "Name the folder by its absolute path, in the environment or with go env -w."
+	}
 	folder, setting := b.tempDir, "TMPDIR"
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		if dir := tc.settings[name]; dir != "" && strings.Contains(cause, dir) {
 			folder, setting = dir, name
 		}
 	}
-	return fmt.Sprintf("This machine's folder %s is full, or may not be written to: make room there, or name another with %s. The commit is not to blame.", folder, setting)
+	state := "is full, or may not be written to: make room there"
+	if strings.Contains(lower, strings.ToLower(syscall.ENOENT.Error())) {
+		state = "is not there: make it"
+	}
+	return fmt.Sprintf("This machine's folder %s %s, or name another with %s. The commit is not to blame.", folder, state, setting)
 }

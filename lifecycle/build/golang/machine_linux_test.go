@@ -32,7 +32,10 @@ func TestFaultsOfTheMachine(t *testing.T) {
 fi
 echo 'compile: writing output: write $WORK/b003/_pkg_.a: no space left on device' >&2
 exit 1`, names: "TEMP"},
-		"GOCACHE that is a file": {build: `exec go "$@"`, env: []string{"GOCACHE=" + closed}, names: closed},
+		"GOCACHE that is a file":   {build: `exec go "$@"`, env: []string{"GOCACHE=" + closed}, names: closed},
+		"GOCACHE that is off":      {build: `exec go "$@"`, env: []string{"GOCACHE=off"}, names: "Name a folder for Go's build cache with GOCACHE"},
+		"GOCACHE that is relative": {build: `exec go "$@"`, env: []string{"GOCACHE=rel"}, names: "Name a folder for Go's build cache with GOCACHE"},
+		"too few open files":       {build: `ulimit -n 12; exec go "$@"`, env: []string{"GOCACHE=" + t.TempDir()}, names: "ulimit -n"},
 		"compiler that is killed": {build: `shift; exec go build -toolexec "sh -c 'case \$0 in *compile) kill -9 \$\$;; esac; exec \$0 \"\$@\"'" "$@"`,
 			env: []string{"GOCACHE=" + t.TempDir()}, names: "memory"},
 		"go command that is killed": {build: `kill -9 $$`, names: "memory"},
@@ -73,18 +76,29 @@ func TestWordsOfTheMachineInSource(t *testing.T) {
 	})))
 }
 
+// TestWordsOfTheMachineAsAFile is one too, whatever file it says that it is in.
+func TestWordsOfTheMachineAsAFile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.fail(f.request(with(greeting, map[string]string{
+		"lib/words/full.go": "package words\n\n//line no space left on device:1\nvar _ = missing\n",
+	})))
+}
+
 func TestTempDirThatIsClosed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	closed := filepath.Join(t.TempDir(), "file")
+	closed, gone := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "gone")
 	if err := os.WriteFile(closed, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBuilder(closed, environ())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Build(t.Context(), f.request(greeting)); err == nil || errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), closed) {
-		t.Errorf("%v, want an error that is none of the source and names %s", err, closed)
+	for dir, advice := range map[string]string{closed: "", gone: gone + " is not there"} {
+		b, err := newBuilder(dir, environ())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Build(t.Context(), f.request(greeting)); err == nil || errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), advice) {
+			t.Errorf("%v, want an error that is none of the source and names %s", err, dir)
+		}
 	}
 }

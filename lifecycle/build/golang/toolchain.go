@@ -146,14 +146,14 @@ func (b *build) askGo(ctx context.Context, setting, from string) (*toolchain, er
 }
 
 func (b *build) toolchainError(setting, from, output string, err error) error {
+	if err := b.networkError("get the toolchain "+setting+" for image", output, err); err != nil {
+		return err
+	}
+	if err := b.machineError(&toolchain{}, output, err); err != nil {
+		return err
+	}
 	if setting == local {
 		return b.broken(fmt.Errorf("run go env: %w\n%s", err, strings.TrimSpace(output)))
-	}
-	if isNetworkFailure(output) {
-		return &lifecycle.Error{
-			Op: "get the toolchain " + setting + " for image", On: b.request.State.Image.Name, Class: lifecycle.ErrUnreachable,
-			Err: fmt.Errorf("%w\n%s", err, strings.TrimSpace(output)), Advice: adviceNetwork,
-		}
 	}
 	return &lifecycle.BuildError{
 		Image:  b.request.State.Image.Name,
