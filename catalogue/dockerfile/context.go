@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moby/patternmatcher"
-
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
@@ -39,8 +37,8 @@ type node struct {
 	parent   *node
 	children []*node
 	listed   bool
-	taken    bool // of a directory: everything below it
-	matched  patternmatcher.MatchInfo
+	taken    bool   // of a directory: everything below it
+	matched  []bool // by which ignore rules; see rules
 }
 
 func newContext(tree source.Tree, ignore *rules, r *reading) *buildContext {
@@ -54,6 +52,14 @@ func (r *reading) step(ctx context.Context, n int) error {
 		return &TooLargeError{What: "paths to compare with patterns", Limit: r.steps}
 	}
 	return ctx.Err()
+}
+
+// compare counts a comparison of a path with a pattern that has wildcards.
+func (r *reading) compare(pattern, path int) error {
+	if r.used.products += pattern * path; r.used.products > r.products {
+		return &TooLargeError{What: "bytes of paths times bytes of the patterns that they are compared with", Limit: r.products}
+	}
+	return nil
 }
 
 // take notes a file that is read.
@@ -107,26 +113,19 @@ func (c *buildContext) keep(ctx context.Context, n *node) (bool, error) {
 	if c.ignore == nil {
 		return true, nil
 	}
-	ignored, err := c.matches(ctx, c.ignore, n.path, n.parent.matched, &n.matched)
+	ignored, each, err := c.matches(ctx, c.ignore, n.path, n.parent.matched)
+	n.matched = each
 	if err != nil || !ignored {
 		return true, err
 	}
-	if n.mode != source.ModeDir || !c.ignore.reopens(n.path) {
+	if n.mode != source.ModeDir {
 		return false, nil
+	}
+	if err := c.step(ctx, len(c.ignore.within)); err != nil || !c.ignore.reopens(n.path) {
+		return false, err
 	}
 	children, err := c.list(ctx, n)
 	return len(children) > 0, err
-}
-
-// matches says whether patterns match a path, with what they say of the
-// directory it lies in.
-func (r *reading) matches(ctx context.Context, patterns *rules, path string, dir patternmatcher.MatchInfo, matched *patternmatcher.MatchInfo) (bool, error) {
-	if err := r.step(ctx, len(patterns.Patterns())); err != nil {
-		return false, err
-	}
-	matches, info, err := patterns.MatchesUsingParentResults(path, dir)
-	*matched = info
-	return matches, err
 }
 
 // child returns what a directory holds under a name, or nil.

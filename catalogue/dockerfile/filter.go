@@ -4,8 +4,6 @@ import (
 	"context"
 	"path"
 
-	"github.com/moby/patternmatcher"
-
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
@@ -13,7 +11,7 @@ import (
 type filter struct{ include, exclude *rules }
 
 // above is what the rules say of the directory that something lies in.
-type above struct{ include, exclude patternmatcher.MatchInfo }
+type above struct{ include, exclude []bool }
 
 // takeBelow takes a source and what it holds. rel is the path from the source,
 // "" for itself: the rules are only for what it holds. It says whether anything
@@ -25,17 +23,18 @@ func (c *buildContext) takeBelow(ctx context.Context, n *node, rel string, f fil
 	var here above
 	take := true
 	if rel != "" && f.include != nil {
-		included, err := c.matches(ctx, f.include, rel, in.include, &here.include)
+		included, each, err := c.matches(ctx, f.include, rel, in.include)
 		if err != nil {
 			return false, err
 		}
-		take = included
+		take, here.include = included, each
 	}
 	if rel != "" && f.exclude != nil {
-		excluded, err := c.matches(ctx, f.exclude, rel, in.exclude, &here.exclude)
+		excluded, each, err := c.matches(ctx, f.exclude, rel, in.exclude)
 		if err != nil {
 			return false, err
 		}
+		here.exclude = each
 		if excluded && n.mode == source.ModeDir && !f.exclude.reopens(rel) {
 			return false, nil
 		}

@@ -4,64 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
-	"github.com/moby/patternmatcher"
 	"github.com/moby/patternmatcher/ignorefile"
 )
-
-// rules are patterns with BuildKit's own matcher. It is not safe for concurrent
-// use.
-type rules struct {
-	*patternmatcher.PatternMatcher
-	// within are the clean paths that patterns beginning with ! may match
-	// something at or below; everywhere says that they may match anywhere.
-	within     []string
-	everywhere bool
-}
-
-// newRules returns nil for no patterns: nothing matches.
-func newRules(patterns []string) (*rules, error) {
-	if len(patterns) == 0 {
-		return nil, nil
-	}
-	if len(patterns) > maxPatterns {
-		return nil, fmt.Errorf("has %d patterns, at most %d are read", len(patterns), maxPatterns)
-	}
-	m, err := patternmatcher.New(patterns)
-	if err != nil {
-		return nil, err
-	}
-	r := &rules{PatternMatcher: m}
-	for _, p := range m.Patterns() {
-		// A pattern is compiled when it is first used, which may be never.
-		if _, err := patternmatcher.MatchesOrParentMatches("x", []string{p.String()}); err != nil {
-			return nil, err
-		}
-		if p.Exclusion() {
-			path := filepath.ToSlash(p.String()) // the matcher has it in the machine's form
-			path = strings.TrimSuffix(strings.TrimSuffix(path, "/**"), "/*")
-			r.within = append(r.within, path)
-			r.everywhere = r.everywhere || strings.ContainsAny(path, `*[]?^\`)
-		}
-	}
-	return r, nil
-}
-
-// reopens says whether a pattern beginning with ! may match something below a
-// directory that is matched itself.
-func (r *rules) reopens(dir string) bool {
-	if r.everywhere {
-		return true
-	}
-	for _, p := range r.within {
-		if strings.HasPrefix(p+"/", dir+"/") {
-			return true
-		}
-	}
-	return false
-}
 
 // readIgnore finds the ignore rules of a tree that is not filtered yet: those of
 // the Dockerfile's own file if there is one, else those of the root.
@@ -85,6 +30,9 @@ func (c *buildContext) readIgnore(ctx context.Context, dockerfile string) (*rule
 }
 
 func parseIgnore(name string, content []byte) (*rules, error) {
+	if len(content) > maxIgnore {
+		return nil, &ParseError{Path: name, Reason: fmt.Sprintf("has %d bytes, at most %d are read", len(content), maxIgnore)}
+	}
 	patterns, err := ignorefile.ReadAll(bytes.NewReader(content))
 	if err != nil {
 		return nil, &ParseError{Path: name, Reason: err.Error()}
@@ -92,6 +40,9 @@ func parseIgnore(name string, content []byte) (*rules, error) {
 	r, err := newRules(patterns)
 	if err == nil {
 		return r, nil
+	}
+	if len(patterns) > maxPatterns {
+		return nil, &ParseError{Path: name, Reason: err.Error()} // no line is to blame
 	}
 	for i, line := range bytes.Split(content, []byte("\n")) {
 		one, err := ignorefile.ReadAll(bytes.NewReader(line))

@@ -21,7 +21,9 @@ const (
 	maxProduct  = 1 << 24 // bytes that the replacements in one word may make
 	maxExpanded = 1 << 24 // bytes that all words of one plan may have
 	maxPatterns = 10_000  // of an ignore file
-	maxPath     = 4096    // bytes of a path or of a symbolic link's target: the PATH_MAX of Linux
+	maxIgnore   = 1 << 18 // bytes of an ignore file, and of all --exclude and --parents patterns of a plan
+	maxPattern  = 1 << 10 // bytes of one pattern: it takes long to compile
+	maxPath     = 4096    // bytes of a path or a symbolic link's target: the PATH_MAX of Linux
 	maxLinks    = 255     // symbolic links on the way of one source, as in BuildKit
 )
 
@@ -30,9 +32,12 @@ type limits struct {
 	entries int // files and directories that are looked at
 	paths   int // bytes that their paths have
 	steps   int // comparisons of a path with a pattern, and visits of a path
+	// products is the sum of length of the pattern × length of the path over the
+	// comparisons that take so long: those with wildcards.
+	products int
 }
 
-var defaults = limits{entries: 1 << 21, paths: 1 << 28, steps: 1 << 26}
+var defaults = limits{entries: 1 << 21, paths: 1 << 28, steps: 1 << 26, products: 1 << 29}
 
 // TooLargeError is returned for a tree that is more than this package looks at.
 // It matches source.ErrTooLarge.

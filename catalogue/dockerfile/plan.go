@@ -92,7 +92,9 @@ type planner struct {
 	byName  map[string]int  // the last stage of each name, in lower case
 	used    map[string]bool // images
 	ran     int             // instructions
-	errs    []error
+	// patterns is how many bytes the --exclude and --parents patterns have.
+	patterns int
+	errs     []error
 }
 
 func (p *planner) errorf(line int, format string, args ...any) {

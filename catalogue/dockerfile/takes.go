@@ -28,7 +28,7 @@ type take struct {
 // copy notes what COPY or ADD takes from the context. Arguments in --exclude are
 // not expanded.
 func (p *planner) copy(line int, sources, exclude []string, parents bool, env environment) error {
-	if _, err := newRules(exclude); err != nil {
+	if err := p.checkPatterns(exclude); err != nil {
 		return fmt.Errorf("--exclude: %w", err)
 	}
 	for _, source := range sources {
@@ -50,6 +50,18 @@ func (p *planner) copy(line int, sources, exclude []string, parents bool, env en
 	return nil
 }
 
+// checkPatterns refuses patterns that are not well-formed, or more than are read.
+func (p *planner) checkPatterns(patterns []string) error {
+	for _, pattern := range patterns {
+		p.patterns += len(pattern)
+	}
+	if p.patterns > maxIgnore {
+		return fmt.Errorf("the patterns up to here have %d bytes, at most %d are read", p.patterns, maxIgnore)
+	}
+	_, err := newRules(patterns)
+	return err
+}
+
 func (p *planner) take(line int, source string, exclude []string, parents bool) error {
 	t := take{line: line, path: source, root: source, exclude: exclude, optional: hasWildcards(source)}
 	if parents {
@@ -63,7 +75,7 @@ func (p *planner) take(line int, source string, exclude []string, parents bool) 
 			return err
 		}
 		t.root, t.include = root, []string{strings.TrimPrefix(pattern, "/")}
-		if _, err := newRules(t.include); err != nil {
+		if err := p.checkPatterns(t.include); err != nil {
 			return fmt.Errorf("%s: %w", source, err)
 		}
 	}

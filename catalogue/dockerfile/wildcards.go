@@ -63,6 +63,9 @@ func (c *buildContext) match(ctx context.Context, dir *node, rel, pattern string
 			return err
 		}
 		name := path.Join(rel, n.name)
+		if err := c.compare(len(pattern), len(name)); err != nil {
+			return err
+		}
 		if ok, _ := path.Match(pattern, name); ok {
 			f(n)
 		} else if n.mode == source.ModeDir && mayMatchBelow(pattern, name) {
