@@ -52,6 +52,13 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 // what its name says.
 type damage struct{ pointers, applied, live, outcomes error }
 
+// goneError says that a record must have been there, and how that is known.
+type goneError string
+
+func (e goneError) Error() string { return string(e) }
+
+func (e goneError) Is(target error) bool { return target == receipt.ErrNotFound }
+
 // unusable says whether an error of a store is about what it holds, rather than
 // about reaching it.
 func unusable(err error) bool {
@@ -86,6 +93,9 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	if errors.Is(err, receipt.ErrCorrupt) && s.pointers.Version != "" {
 		s.damage.pointers, err = err, nil
 	}
+	if err == nil && s.pointers.Version == "" {
+		s.damage.pointers, err = l.pointersGone(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,6 +114,22 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 		s.live = s.applied
 	}
 	return nil
+}
+
+// pointersGone is why a target without pointers must have had some: its receipts
+// say so. One that was killed before it first moved them left a receipt that
+// does not.
+func (l *Lifecycle) pointersGone(ctx context.Context) (damage, err error) {
+	receipts, err := l.Receipts.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the receipts of target %q: %w", l.Target, err)
+	}
+	for _, r := range receipts {
+		if r.Delivered() {
+			return goneError(fmt.Sprintf("they are gone, and receipt %s of an earlier delivery is there", r.ID.Short())), nil
+		}
+	}
+	return nil, nil
 }
 
 // record reads a receipt. One that is there no more, or damaged, is no error,

@@ -356,3 +356,26 @@ func FuzzParseOutcome(f *testing.F) {
 		}
 	})
 }
+
+// TestDelivered tells what a writer may have left that was killed before it
+// first set the pointers from what only comes afterwards.
+func TestDelivered(t *testing.T) {
+	t.Parallel()
+	attempt, live := &receipt.Outcome{Type: receipt.OutcomeAttempt}, &receipt.Outcome{Type: receipt.OutcomeLive}
+	for name, tc := range map[string]struct {
+		summary receipt.Summary
+		want    bool
+	}{
+		"only written":    {receipt.Summary{}, false},
+		"begun":           {receipt.Summary{Last: attempt}, false},
+		"has one before":  {receipt.Summary{Last: attempt, Parent: "sha256:0"}, true},
+		"live":            {receipt.Summary{Last: live, Result: live}, true},
+		"begun once more": {receipt.Summary{Last: attempt, Result: live}, true},
+		"superseded":      {receipt.Summary{Last: &receipt.Outcome{Type: receipt.OutcomeSuperseded}}, true},
+		"cannot be read":  {receipt.Summary{Err: receipt.ErrCorrupt}, true},
+	} {
+		if got := tc.summary.Delivered(); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -30,13 +30,24 @@ func (f filesOf) remove(id receipt.ID) {
 	}
 }
 
-func (f filesOf) spoil(id receipt.ID) { f.write(f.record(id)) }
+func (f filesOf) spoil(id receipt.ID) { f.write(f.record(id), "main\n") }
 
-func (f filesOf) misdirect() { f.write(filepath.Join(f.folder, "pointers.json")) }
+func (f filesOf) pointers() string { return filepath.Join(f.folder, "pointers.json") }
 
-func (f filesOf) write(file string) {
+func (f filesOf) misdirect() { f.write(f.pointers(), "main\n") }
+
+func (f filesOf) empty() { f.write(f.pointers(), `{"version":7}`) }
+
+func (f filesOf) lose() {
 	f.t.Helper()
-	if err := os.WriteFile(file, []byte("main\n"), 0o600); err != nil {
+	if err := os.Remove(f.pointers()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f filesOf) write(file, content string) {
+	f.t.Helper()
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -20,10 +20,11 @@ import (
 type records struct {
 	lifecycle func() *lifecycle.Lifecycle
 	store     receipt.Store
-	// remove removes a receipt, spoil has it hold something else, and misdirect
-	// makes the pointers unreadable.
-	remove, spoil func(receipt.ID)
-	misdirect     func()
+	// remove removes a receipt, spoil has it hold something else, misdirect
+	// makes the pointers unreadable, empty takes their content, and lose removes
+	// them.
+	remove, spoil          func(receipt.ID)
+	misdirect, empty, lose func()
 }
 
 func inCluster(t *testing.T, s *shop) records {
@@ -36,6 +37,11 @@ func inCluster(t *testing.T, s *shop) records {
 	name := func(id receipt.ID) string { return "pharos-" + s.target().Name + "." + id.Hex() }
 	remove := func(id receipt.ID) {
 		if err := configMaps.Delete(t.Context(), name(id), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch := func(data string) {
+		if _, err := configMaps.Patch(t.Context(), "pharos-"+s.target().Name, types.MergePatchType, []byte(data), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,8 +58,10 @@ func inCluster(t *testing.T, s *shop) records {
 				t.Fatal(err)
 			}
 		},
-		misdirect: func() {
-			if _, err := configMaps.Patch(t.Context(), "pharos-"+s.target().Name, types.MergePatchType, []byte(`{"data":{"applied":"main"}}`), metav1.PatchOptions{}); err != nil {
+		misdirect: func() { patch(`{"data":{"applied":"main"}}`) },
+		empty:     func() { patch(`{"data":null}`) },
+		lose: func() {
+			if err := configMaps.Delete(t.Context(), "pharos-"+s.target().Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -81,7 +89,7 @@ func inFolder(t *testing.T, s *shop) records {
 			}
 			return l
 		},
-		store: store, remove: f.remove, spoil: f.spoil, misdirect: f.misdirect,
+		store: store, remove: f.remove, spoil: f.spoil, misdirect: f.misdirect, empty: f.empty, lose: f.lose,
 	}
 }
 
@@ -94,6 +102,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			"applied receipt deleted": func(r records, id receipt.ID) { r.remove(id) },
 			"applied receipt spoilt":  func(r records, id receipt.ID) { r.spoil(id) },
 			"pointers spoilt":         func(r records, _ receipt.ID) { r.misdirect() },
+			"pointers emptied":        func(r records, _ receipt.ID) { r.empty() },
+			"pointers deleted":        func(r records, _ receipt.ID) { r.lose() },
 		} {
 			t.Run(where+"/"+what, func(t *testing.T) {
 				t.Parallel()
@@ -141,7 +151,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := second.Receipt; what != "pointers spoilt" && rec.Parent != want {
+				if want := second.Receipt; !strings.HasPrefix(what, "pointers") && rec.Parent != want {
 					t.Errorf("its parent is %s, want the one that was applied, %s", rec.Parent, want)
 				}
 				again, err := r.lifecycle().Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
