@@ -70,8 +70,11 @@ func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 			Name: image.Name, Repository: detect.NoRegistry + "/" + image.Name, Digest: lifecycle.Digest("sha256:" + strings.Repeat("0", 64)),
 		})
 	}
-	_, err := render.New().Render(ctx, request)
-	if err == nil || !errors.Is(err, lifecycle.ErrSource) {
+	rendering, err := render.New().Render(ctx, request)
+	if err == nil {
+		return lookAlikes(t, rendering.Findings), nil
+	}
+	if !errors.Is(err, lifecycle.ErrSource) {
 		return nil, err
 	}
 	failed, ok := errors.AsType[*lifecycle.Error](err)
@@ -96,4 +99,18 @@ func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 		findings = append(findings, f)
 	}
 	return findings, nil
+}
+
+// lookAlikes picks the images of the catalogue in whose place an overlay uses one
+// of another registry: that one would be delivered. That an overlay uses an image
+// not at all may be meant so.
+func lookAlikes(t standard.Target, rendered []lifecycle.Finding) []catalogue.Finding {
+	var findings []catalogue.Finding
+	for _, f := range rendered {
+		name, ok := strings.CutPrefix(f.Subject, "image ")
+		if ok && strings.Contains(f.Message, "give both the same name") {
+			findings = append(findings, catalogue.Finding{Path: t.Overlay, Message: fmt.Sprintf("overlay %s: image %s %s", t.Overlay, name, f.Message)})
+		}
+	}
+	return findings
 }

@@ -102,6 +102,9 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 		}
 		reads.ignore = string(rules)
 	}
+	if ignore := path.Join(path.Dir(file), ".dockerignore"); path.Dir(file) != "." && d.isFile[ignore] {
+		reads.comments = append(reads.comments, fmt.Sprintf("%s is not read, since the context is the root: its rules belong into %s.dockerignore, with paths from the root.", ignore, file))
+	}
 	for _, s := range buildcontext.Vain(plan, found.Missing) {
 		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes %s, which %s.", s.Line, s.Path, s.Reason))
 	}
