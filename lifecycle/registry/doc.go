@@ -47,8 +47,9 @@
 // again four times, after 0.5, 1, 2 and 4 s and up to half as much more, or
 // when a Retry-After says so (30 s at the most). Rests end with the context. A
 // registry that cannot be reached at all, and one that refuses (401, 403), is
-// an error at once. A push goes on where it broke off: it asks before it sends
-// a blob, and does not send again what arrived.
+// an error at once, and so is one that leads a request on more than ten times.
+// A push goes on where it broke off: it asks before it sends a blob, and does not
+// send again what arrived.
 //
 // Errors are *[lifecycle.Error] with the operation, the image and, where there
 // is any, advice. They match [lifecycle.ErrUnreachable] if the registry cannot

@@ -32,6 +32,9 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 	case errors.Is(err, errPlainHTTP):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("If %[1]s really speaks plain HTTP, allow it: a Target with registry.insecure: true, kubectl pharos lock with --insecure-registry %[1]s.", host)
+	case errors.Is(err, errRedirects):
+		e.Class = lifecycle.ErrUnreachable
+		e.Advice = fmt.Sprintf("Check where %s leads to: a proxy, or its own configuration, sends requests round in a circle.", host)
 	case errors.As(err, &answer):
 		e.Advice, e.Class = classify(answer, host, repo)
 	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):

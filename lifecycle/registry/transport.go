@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -17,9 +18,16 @@ import (
 // the configuration does not allow it.
 var errPlainHTTP = errors.New("plain HTTP is not allowed here")
 
+// maxRedirects is how often one request may be led on: as often as net/http
+// follows by itself, which go-containerregistry's own rules turn off.
+const maxRedirects = 10
+
+// errRedirects is the error of a request that is led on and on.
+var errRedirects = fmt.Errorf("the registry leads on more than %d times", maxRedirects)
+
 // guard is the lowest layer of every request. It refuses plain HTTP unless it
 // is allowed, since go-containerregistry falls back to it by itself for
-// loopback and private addresses; it remembers a registry's greeting, so that a
+// loopback and private addresses; it bounds redirects; it remembers a registry's greeting, so that a
 // hundred repositories of one host ask for it once; and it notes how long a
 // registry wants to be left alone.
 type guard struct {
@@ -34,6 +42,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == "http" && !g.allows(req.URL.Host) {
 		closeBody(req)
 		return nil, errPlainHTTP
+	}
+	if redirects(req) > maxRedirects {
+		closeBody(req)
+		return nil, errRedirects
 	}
 	if req.Method == http.MethodGet && req.URL.Path == "/v2/" {
 		return g.greet(req)
@@ -50,6 +62,15 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		note(req.Context(), resp.Header.Get("Retry-After"))
 	}
 	return resp, nil
+}
+
+// redirects is how often a request was led on to be what it is.
+func redirects(req *http.Request) int {
+	n := 0
+	for ; req.Response != nil && req.Response.Request != nil && n <= maxRedirects; n++ {
+		req = req.Response.Request
+	}
+	return n
 }
 
 // allows says whether plain HTTP is allowed on a host.
