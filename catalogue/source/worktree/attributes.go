@@ -4,14 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -42,64 +39,25 @@ type attributes struct {
 	linked  bool     // one is a link, or a folder
 }
 
-var noFolding = regexp.MustCompile(`(?im)^\s*ignorecase\s*=\s*false\s*$`)
-
-func (c *checkout) surroundings(st *status, work *scratch) (*surroundings, error) {
-	s := &surroundings{staged: map[string]bool{}, root: c.root, above: map[string]attributes{}}
+func (c *checkout) surroundings(st *status, work *scratch) *surroundings {
+	s := &surroundings{sparse: st.configured.sparse, staged: map[string]bool{}, root: c.root, above: map[string]attributes{}}
 	s.settled = func(info fs.FileInfo) bool { return c.settled(info, work.began) }
 	h := sha256.New()
-	fmt.Fprintln(h, cacheHeader, st.head)
+	fmt.Fprintln(h, cacheHeader, st.head, st.configured.hash)
 	for _, l := range st.lines {
 		if path.Base(l.path) == attributesFile && l.index.mode != 0 {
 			s.staged[l.path] = true
 			fmt.Fprintf(h, "%q %v\n", l.path, l.index)
 		}
 	}
-	for _, file := range []string{
-		filepath.Join(c.common, "config"), filepath.Join(c.gitDir, "config.worktree"),
-		filepath.Join(c.common, "info", "attributes"), filepath.Join(c.gitDir, "info", "sparse-checkout"),
-	} {
-		content, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		fmt.Fprintf(h, "%v %q\n", err == nil, content)
-		switch text := noFolding.ReplaceAllString(string(content), ""); {
-		case filepath.Base(file) == "sparse-checkout":
-			s.sparse = err == nil
-		case strings.Contains(strings.ToLower(text), "ignorecase"):
-			s.foldsCase = true
-		}
-	}
-	userSettings(h, c.env)
 	s.context = hex.EncodeToString(h.Sum(nil))
-	return s, nil
+	return s
 }
 
-// userSettings takes in where git finds the user's configuration and attributes,
-// see git-config(1), Files, and what the environment sets.
-func userSettings(w io.Writer, env []string) {
-	vars := map[string]string{}
-	for _, v := range env {
-		name, value, _ := strings.Cut(v, "=")
-		vars[name] = value
-		if strings.HasPrefix(name, "GIT_CONFIG") || strings.HasPrefix(name, "GIT_ATTR") {
-			fmt.Fprintf(w, "%q\n", v)
-		}
-	}
-	home := vars["HOME"]
-	xdg := vars["XDG_CONFIG_HOME"]
-	if xdg == "" {
-		xdg = filepath.Join(home, ".config")
-	}
-	for _, file := range []string{
-		"/etc/gitconfig", "/etc/gitattributes", vars["GIT_CONFIG_SYSTEM"], vars["GIT_CONFIG_GLOBAL"],
-		filepath.Join(home, ".gitconfig"), filepath.Join(xdg, "git", "config"), filepath.Join(xdg, "git", "attributes"),
-	} {
-		if info, err := os.Stat(file); err == nil {
-			fmt.Fprintf(w, "%q %s\n", file, fileKey(info))
-		}
-	}
+// under completes them by what git says of its configuration.
+func (s *surroundings) under(e *effective) {
+	s.foldsCase = e.foldsCase
+	s.context = checksum([]byte(s.context + e.hash))
 }
 
 // attributes returns those of a folder, "" the root.

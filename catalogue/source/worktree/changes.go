@@ -26,10 +26,7 @@ type edit struct {
 // changes returns what is not as in HEAD.
 func (c *checkout) changes(ctx context.Context, store *store, work *scratch, st *status, base *baseTree) (map[string]state, error) {
 	changes := map[string]state{}
-	around, err := c.surroundings(st, work)
-	if err != nil {
-		return nil, err
-	}
+	around := c.surroundings(st, work)
 	var edits []edit
 	for _, l := range st.lines {
 		switch {
@@ -47,9 +44,19 @@ func (c *checkout) changes(ctx context.Context, store *store, work *scratch, st 
 			}
 		}
 	}
+	if len(edits) == 0 {
+		return changes, nil
+	}
 	if err := c.tooLarge(edits); err != nil {
 		return nil, err
 	}
+	if st.effective == nil {
+		var err error
+		if st.effective, err = c.effective(ctx, store, work); err != nil {
+			return nil, err
+		}
+	}
+	around.under(st.effective)
 	known := store.load(around.context)
 	todo := edits[:0:0]
 	for _, e := range edits {

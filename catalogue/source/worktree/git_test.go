@@ -126,6 +126,12 @@ func reference(t testing.TB, dir, sub string) source.ID {
 // are not looked into, even if they would now be stored otherwise.
 func referenceHere(t testing.TB, dir string) source.ID {
 	t.Helper()
+	return referenceIn(t, dir, testEnv())
+}
+
+// referenceIn is that in another environment.
+func referenceIn(t testing.TB, dir string, env []string) source.ID {
+	t.Helper()
 	private := temp(t)
 	index := filepath.Join(private, "index")
 	from := filepath.Join(dir, runGit(t, dir, "rev-parse", "--git-path", "index"))
@@ -134,7 +140,7 @@ func referenceHere(t testing.TB, dir string) source.ID {
 			t.Fatalf("cp: %v: %s", err, out)
 		}
 	}
-	env := testEnv("GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+private, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(dir, ".git", "objects"))
+	env = append(slices.Clone(env), "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+private, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(dir, ".git", "objects"))
 	if _, err := tryGit(dir, env, "add", "-A"); err != nil {
 		t.Fatal(err)
 	}

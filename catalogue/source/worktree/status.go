@@ -32,14 +32,20 @@ type line struct {
 
 // status is what git status says.
 type status struct {
-	head  source.ID // the commit, "" if there is none
-	lines []line
+	head       source.ID // the commit, "" if there is none
+	lines      []line
+	configured *configured // as they were before
+	effective  *effective  // nil as long as nobody has asked
 }
 
 // status compares HEAD, the user's index and the working directory. The index
 // is a copy, which git refreshes as it would the user's: what it found out is
 // there the next time.
 func (c *checkout) status(ctx context.Context, store *store, work *scratch) (*status, error) {
+	configured, err := c.configured()
+	if err != nil {
+		return nil, err
+	}
 	for again := false; ; again = true {
 		index, err := c.private.index(c.gitDir, work)
 		if err != nil {
@@ -54,6 +60,7 @@ func (c *checkout) status(ctx context.Context, store *store, work *scratch) (*st
 		if err != nil {
 			return nil, err
 		}
+		st.configured = configured
 		return st, index.keep()
 	}
 }
