@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,5 +128,30 @@ func (o *output) table(w io.Writer, columns []column, rows [][]any) error {
 	return printers.NewTablePrinter(printers.PrintOptions{Wide: o.format() == "wide"}).PrintObj(t, w)
 }
 
-// linef writes a line for a person.
-func linef(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+// linef writes a line for a person, who may look at it on a terminal: names of
+// files, answers of servers and what tools print must not speak to that.
+func linef(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, visible(fmt.Sprintf(format, args...)))
+}
+
+// visible has control characters, bytes that are no text and what turns the
+// direction of writing as Go writes them in a string. Ends of lines and tabs stay.
+func visible(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029':
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+		s = s[size:]
+	}
+	return b.String()
+}

@@ -88,7 +88,7 @@ func (w *prefixed) Write(data []byte) (int, error) {
 		if i < 0 {
 			return len(data), nil
 		}
-		linef(w.p.w, "%s%s", w.prefix, w.rest[:i])
+		linef(w.p.w, "%s%s", w.prefix, bytes.TrimSuffix(w.rest[:i], []byte("\r")))
 		w.rest = w.rest[i+1:]
 	}
 }
