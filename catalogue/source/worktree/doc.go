@@ -51,14 +51,17 @@
 // index entry, the .gitattributes above it and the configuration too, and if it
 // was not changed in the last two seconds before it was read: a file system's
 // clock may not tell two changes in that time apart. A program that is a clean
-// filter is taken to do the same as long as its name does, as git takes it.
+// filter is taken to do the same as long as its name does, as git takes it. What
+// git has found to be as in the index it does not look into again because a
+// .gitattributes changes that is itself ignored.
 //
 // # What is kept
 //
 // In the Git folder of the checkout, that of a linked worktree being its own, the
 // folder pharos/worktree can be deleted at any time that no call is under way:
 //
-//	index-<hex>        a copy of the user's index, with newer times of files
+//	index-<hex>-<hex>  a copy of the user's index, with newer times of files; it
+//	                   is taken as long as configuration and attributes stay
 //	store-<n>/objects  what was hashed; borrows the repository's objects
 //	store-<n>/cache    which files are known
 //	tmp-*              what a call under way writes

@@ -17,9 +17,10 @@ import (
 
 // private is a folder in the checkout's own Git folder. In it are
 //
-//	index-<hex>  a copy of the user's index, named after what it is a copy of
-//	store-<n>    objects and what is known of files; the highest is in use
-//	tmp-*        what calls that are under way write, and killed ones have left
+//	index-<hex>-<hex>  a copy of the user's index, named after what it is a copy
+//	                   of, and after the attributes when it was refreshed
+//	store-<n>          objects and what is known of files; the highest is in use
+//	tmp-*              what calls that are under way write, and killed ones have left
 //
 // Whole files appear there by renaming and are never written to again, so that
 // calls need no lock: what one of them removes under another is made anew.
@@ -93,13 +94,15 @@ func glob(path string) string {
 // index is a call's copy of the user's index.
 type index struct {
 	path string
-	from string // the private copy that it was taken from, "" if the user has no index
-	kept bool   // that one is not new
+	name string // of private copies of it but for what was seen, "" if the user has no index
+	seen string // when the private copy was made that it was taken from
+	kept bool   // it was taken from one
 }
 
-// index copies the user's index, or rather takes the copy that there is of it:
-// git has refreshed that one, and needs to look into no file a second time.
-func (p private) index(gitDir string, work *scratch) (*index, error) {
+// index copies the user's index, or rather, unless it is to be anew, takes the
+// copy that there is of it: git has refreshed that one, under the same
+// configuration, and needs to look into no file a second time.
+func (p private) index(gitDir string, work *scratch, under string, anew bool) (*index, error) {
 	i := &index{path: work.path("index")}
 	if err := os.RemoveAll(i.path); err != nil {
 		return nil, err
@@ -116,18 +119,20 @@ func (p private) index(gitDir string, work *scratch) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := indexName(user, info)
+	name, err := indexName(user, info, under)
 	if err != nil {
 		return nil, err
 	}
-	i.from = filepath.Join(p.dir, indexPrefix+name)
-	if err := clone(i.from, i.path); err == nil {
-		i.kept = true
-		return i, nil
-	}
+	i.name = filepath.Join(p.dir, indexPrefix+name+"-")
 	old, err := filepath.Glob(filepath.Join(glob(p.dir), indexPrefix+"*"))
 	if err != nil {
 		return nil, err
+	}
+	for _, o := range old {
+		if seen, is := strings.CutPrefix(o, i.name); is && !anew && clone(o, i.path) == nil {
+			i.seen, i.kept = seen, true
+			return i, nil
+		}
 	}
 	if err := copyTo(user, info, i.path); err != nil {
 		return nil, err
@@ -140,15 +145,16 @@ func (p private) index(gitDir string, work *scratch) (*index, error) {
 
 // keep makes the call's copy the one that the next call takes. A link serves: git
 // never writes into an index, it replaces it.
-func (i *index) keep() error {
-	if i.from == "" {
+func (i *index) keep(seen string) error {
+	if i.name == "" {
 		return nil
 	}
 	now, err := os.Stat(i.path)
 	if err != nil {
 		return err
 	}
-	if before, err := os.Stat(i.from); err == nil && os.SameFile(before, now) {
+	to := i.name + seen
+	if before, err := os.Stat(to); err == nil && os.SameFile(before, now) {
 		return nil
 	}
 	next := i.path + ".keep"
@@ -158,16 +164,15 @@ func (i *index) keep() error {
 	if err := os.Chmod(next, 0o600); err != nil { // git goes by the umask
 		return err
 	}
-	return os.Rename(next, i.from)
+	return os.Rename(next, to)
 }
 
-func (i *index) drop() { _ = os.Remove(i.from) }
-
-// indexName tells one state of an index from any other: by the checksum at its
-// end, and by what its file is. An index may go without a checksum (index.skipHash).
-func indexName(f *os.File, info fs.FileInfo) (string, error) {
+// indexName tells one state of an index, under a configuration, from any other:
+// by the checksum at its end, and by what its file is. An index may go without a
+// checksum (index.skipHash).
+func indexName(f *os.File, info fs.FileInfo, under string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, fileKey(info))
+	fmt.Fprintln(h, under, fileKey(info))
 	end := make([]byte, min(sha256.Size, info.Size()))
 	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil {
 		return "", err

@@ -1,8 +1,10 @@
 package worktree
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -48,6 +50,50 @@ func TestRemembersOnlyWhatIncludedSettingsSay(t *testing.T) {
 		for range 2 {
 			if got, want := at(t, dir, env).ID, referenceIn(t, dir, env); got != want {
 				t.Errorf("with %q in %s: git's tree is %s, not %s", step.content, step.file, want, got)
+			}
+		}
+	}
+}
+
+// A file that was as committed when git last looked may not be by other settings.
+func TestLooksAgainAfterSettings(t *testing.T) {
+	t.Parallel()
+	dir, home := newRepo(t), temp(t)
+	env := append(testEnv(), "HOME="+home)
+	write(t, dir, "d/crlf", "1\r\n2\r\n")
+	commit(t, dir)
+	runGit(t, dir, "config", "include.path", filepath.Join(home, "included"))
+	then := time.Now().Add(-time.Hour) // git looks into what is newer than its index
+	if err := os.Chtimes(filepath.Join(dir, "d", "crlf"), then, then); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"nothing", func() {}},
+		{"attributes above it", func() { write(t, dir, ".gitattributes", "*crlf text\n") }},
+		{"other ones", func() { write(t, dir, ".gitattributes", "*crlf -text\n") }},
+		{"none", func() { remove(t, dir, ".gitattributes") }},
+		{"attributes beside it", func() { write(t, dir, "d/.gitattributes", "crlf text\n") }},
+		{"none beside it", func() { remove(t, dir, "d/.gitattributes") }},
+		{"attributes of the repository", func() { write(t, dir, ".git/info/attributes", "crlf text\n") }},
+		{"none of the repository", func() { remove(t, dir, ".git/info/attributes") }},
+		{"attributes of the user", func() {
+			write(t, home, "attributes", "crlf text\n")
+			runGit(t, dir, "config", "core.attributesFile", filepath.Join(home, "attributes"))
+		}},
+		{"other ones of the user", func() { write(t, home, "attributes", "") }},
+		{"included ones", func() {
+			write(t, home, "theirs", "crlf text\n")
+			write(t, home, "included", "[core]\n\tattributesFile = ~/theirs\n")
+			runGit(t, dir, "config", "--unset", "core.attributesFile")
+		}},
+	} {
+		step.do()
+		for range 2 {
+			if got, want := at(t, dir, env).ID, referenceIn(t, dir, env); got != want {
+				t.Errorf("after %s: git's tree is %s, not %s", step.name, want, got)
 			}
 		}
 	}

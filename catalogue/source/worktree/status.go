@@ -2,8 +2,13 @@ package worktree
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,29 +51,65 @@ func (c *checkout) status(ctx context.Context, store *store, work *scratch) (*st
 	if err != nil {
 		return nil, err
 	}
-	for again := false; ; again = true {
-		index, err := c.private.index(c.gitDir, work)
+	for anew := false; ; anew = true {
+		index, err := c.private.index(c.gitDir, work, configured.hash, anew)
 		if err != nil {
 			return nil, err
 		}
-		st, err := c.ask(ctx, store, index)
+		st, err := c.ask(ctx, store, work, index, configured)
 		var failed *GitError
-		if errors.As(err, &failed) && !again && index.kept {
-			index.drop() // perhaps a power failure has broken it
-			continue
+		if errors.As(err, &failed) && index.kept {
+			continue // perhaps a power failure has broken it
 		}
 		if err != nil {
 			return nil, err
 		}
-		st.configured = configured
-		return st, index.keep()
+		seen, settled := c.attributesSeen(st, work)
+		if index.kept && seen != index.seen {
+			continue // a file that was as in the index may not be by other attributes
+		}
+		if !settled {
+			return st, nil
+		}
+		return st, index.keep(seen)
 	}
 }
 
+// attributesSeen tells the state of the .gitattributes, and of what
+// configuration refers to, from any other. What git does not list of the former
+// is as in the index. It is settled if the next change of them will be seen.
+func (c *checkout) attributesSeen(st *status, work *scratch) (seen string, settled bool) {
+	h := sha256.New()
+	settled = true
+	for _, l := range st.lines {
+		if path.Base(l.path) != attributesFile || !l.edited {
+			continue
+		}
+		key := ""
+		if info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(l.path))); err == nil {
+			key = fileKey(info)
+			settled = settled && c.settled(info, work.began)
+		}
+		fmt.Fprintf(h, "%q %s\n", l.path, key)
+	}
+	if st.configured.refers {
+		fmt.Fprintln(h, st.effective.hash)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), settled
+}
+
 // ask has one git program look at the tracked files while another looks for new
-// ones: each of them takes half of the time that git status takes for both.
-func (c *checkout) ask(ctx context.Context, store *store, index *index) (*status, error) {
+// ones: each of them takes half of the time that git status takes for both. If
+// configuration is in other files too, a third reads it.
+func (c *checkout) ask(ctx context.Context, store *store, work *scratch, index *index, configured *configured) (*status, error) {
 	g, ctx := errgroup.WithContext(ctx)
+	var effective *effective
+	if configured.refers {
+		g.Go(func() (err error) {
+			effective, err = c.effective(ctx, store, work)
+			return err
+		})
+	}
 	var st *status
 	g.Go(func() error {
 		out, _, err := c.run(ctx, store.objects(), index.path, nil,
@@ -96,6 +137,7 @@ func (c *checkout) ask(ctx context.Context, store *store, index *index) (*status
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	st.configured, st.effective = configured, effective
 	st.lines = append(st.lines, untracked...)
 	return st, nil
 }
