@@ -70,8 +70,12 @@ func next(found *detect.Result) []string {
 		files += " " + catalogue.LockFileName
 	}
 	steps = append(steps, "kubectl pharos images --check --worktree", "git add "+files+" && git commit")
-	if len(found.Targets) > 0 {
+	switch len(found.Targets) {
+	case 0:
+	case 1:
 		steps = append(steps, "kubectl pharos reconcile")
+	default:
+		steps = append(steps, "kubectl pharos reconcile --target "+found.Targets[0])
 	}
 	return steps
 }

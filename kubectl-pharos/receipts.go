@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,11 +149,14 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 		items = append(items, item)
 		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.Subject, string(s.ID)})
 	}
-	if damaged != nil {
-		linef(o.ErrOut, "warning: what is applied and live cannot be read: %v", damaged)
+	lost := lost(pointers, damaged, summaries)
+	for _, what := range lost {
+		linef(o.ErrOut, "warning: %s", what)
 	}
 	if len(rows) == 0 && o.output.human() {
-		linef(o.ErrOut, "nothing was delivered yet: kubectl pharos reconcile")
+		if len(lost) == 0 {
+			linef(o.ErrOut, "nothing was delivered yet: kubectl pharos reconcile")
+		}
 		return nil
 	}
 	if !o.output.human() {
@@ -160,6 +164,26 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	}
 	columns := []column{{name: "Receipt"}, {name: "Commit"}, {name: "Outcome"}, {name: "Is"}, {name: "Age"}, {name: "Actor"}, {name: "Subject"}, {name: "ID", wide: true}}
 	return o.output.table(o.Out, columns, rows)
+}
+
+// lost says what a target's pointers and its list of receipts do not tell, and
+// should.
+func lost(pointers receipt.Pointers, damaged error, summaries []receipt.Summary) (what []string) {
+	switch {
+	case damaged != nil:
+		what = append(what, fmt.Sprintf("what is applied and live cannot be read: %v", damaged))
+	case pointers.Version == "" && slices.ContainsFunc(summaries, receipt.Summary.Delivered):
+		what = append(what, "what is applied and live is not known: the pointers are gone")
+	}
+	for _, p := range []struct {
+		is string
+		id receipt.ID
+	}{{"applied", pointers.Applied}, {"live", pointers.Live}} {
+		if p.id != "" && !slices.ContainsFunc(summaries, func(s receipt.Summary) bool { return s.ID == p.id }) {
+			what = append(what, fmt.Sprintf("the %s receipt %s is gone", p.is, p.id.Short()))
+		}
+	}
+	return what
 }
 
 func summaryOf(ctx context.Context, repo *source.Repository, s receipt.Summary, pointers receipt.Pointers) summaryFields {
@@ -230,16 +254,8 @@ func findReceipt(ctx context.Context, store receipt.Store, name string) (receipt
 	if id, err := receipt.ParseID(name); err == nil {
 		return id, nil
 	}
-	pointers, err := store.Pointers(ctx)
-	if err != nil {
-		return "", lifecycle.TargetError(err)
-	}
-	named := map[string]receipt.ID{"applied": pointers.Applied, "live": pointers.Live}
-	if id, ok := named[name]; ok {
-		if id == "" {
-			return "", notSo("no receipt is %s yet: kubectl pharos reconcile", name)
-		}
-		return id, nil
+	if name == "applied" || name == "live" {
+		return pointedBy(ctx, store, name)
 	}
 	summaries, err := store.List(ctx)
 	if err != nil {
@@ -262,6 +278,20 @@ func findReceipt(ctx context.Context, store receipt.Store, name string) (receipt
 		ids = append(ids, id.Hex())
 	}
 	return "", fmt.Errorf("%d receipts begin with %q, give more digits:\n  %s", len(found), name, strings.Join(ids, "\n  "))
+}
+
+// pointedBy resolves one of the words applied and live, also where the rest of
+// the pointers is damaged.
+func pointedBy(ctx context.Context, store receipt.Store, name string) (receipt.ID, error) {
+	pointers, err := store.Pointers(ctx)
+	id := map[string]receipt.ID{"applied": pointers.Applied, "live": pointers.Live}[name]
+	if id != "" {
+		return id, nil
+	}
+	if err != nil {
+		return "", lifecycle.TargetError(err)
+	}
+	return "", notSo("no receipt is %s yet: kubectl pharos reconcile", name)
 }
 
 func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcomes []receipt.Outcome) {

@@ -37,11 +37,20 @@ func catalogueOf(ctx context.Context, tree source.Tree) (*catalogue.Catalogue, e
 	if err == nil {
 		return c, nil
 	}
+	return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: withTargets(ctx, tree, err)}
+}
+
+// withTargets returns the error of reading a tree's catalogue with what is wrong
+// with the targets as well, if it is of that kind.
+func withTargets(ctx context.Context, tree source.Tree, err error) error {
+	if own, ok := errors.AsType[*catalogue.ProblemsError](err); !ok || own.List[0].File != catalogue.FileName {
+		return err
+	}
 	_, all := standard.ReadTargets(ctx, tree)
 	if problems, ok := errors.AsType[*catalogue.ProblemsError](all); ok {
-		err = problems
+		return problems
 	}
-	return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
+	return err
 }
 
 // targetAt selects the target from a commit's pharos.yaml.

@@ -77,7 +77,7 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 		return nil, err
 	}
 	if is.Side, err = catalogue.SideOf(ctx, tree); err != nil && ctx.Err() == nil {
-		err = &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: err}
+		err = &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: withTargets(ctx, tree, err)}
 	}
 	return is, err
 }
