@@ -3,6 +3,8 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -18,10 +20,22 @@ var refusedGo = map[string]string{
 	"GO111MODULE": "is no choice: programs are built in module mode",
 }
 
-// allowedGo are the variables of the Go command that may be set: what they do
-// is the same on every machine.
+// adviceCgo follows what cgo would need of the machine.
+const adviceCgo = "the C compiler and its libraries would be whichever the machine has, and nothing would show it: build the program from a Dockerfile whose base is locked"
+
+// isCgo says whether a variable chooses a C compiler or linker, or is for one.
+func isCgo(key string) bool {
+	switch key {
+	case "CC", "CXX", "AR", "FC", "LD", "PKG_CONFIG", "GCCGO", "GO_EXTLINK_ENABLED", "GO_LDSO":
+		return true
+	}
+	return strings.HasPrefix(key, "CGO_") || strings.HasPrefix(key, "PKG_CONFIG_")
+}
+
+// allowedGo are the variables that may be set: what they do is the same on every
+// machine.
 var allowedGo = map[string]bool{
-	"GO386": true, "GOARM64": true, "GOEXPERIMENT": true, "GOFIPS140": true, "GOMIPS": true, "GOMIPS64": true,
+	"CGO_ENABLED": true, "GO386": true, "GOARM64": true, "GOEXPERIMENT": true, "GOFIPS140": true, "GOMIPS": true, "GOMIPS64": true,
 	"GOPPC64": true, "GORISCV64": true, "GOWORK": true,
 }
 
@@ -58,6 +72,12 @@ func checkGoEnv(key, value string) error {
 	if key == "GOWORK" && value != "off" {
 		return fmt.Errorf("is %q, and can only be \"off\": otherwise it follows from the tree, where a go.work counts if it is among the inputs", value)
 	}
+	if key == "CGO_ENABLED" && value != "0" {
+		return fmt.Errorf("is %q, and can only be \"0\": %s", value, adviceCgo)
+	}
+	if isCgo(key) && key != "CGO_ENABLED" {
+		return fmt.Errorf("may not be set: programs are built without cgo; with it %s", adviceCgo)
+	}
 	if reason := refusedOthers[key]; reason != "" {
 		return fmt.Errorf("may not be set: it %s, and the image would depend on it", reason)
 	}
@@ -67,5 +87,11 @@ func checkGoEnv(key, value string) error {
 	if strings.HasPrefix(key, "GO") && !strings.Contains(key, "_") && !allowedGo[key] {
 		return errors.New("may not be set: where modules, caches and tools are found is the machine's own configuration and must not reach the image")
 	}
-	return checkLine(value)
+	if err := checkLine(value); err != nil {
+		return err
+	}
+	if !allowedGo[key] {
+		return fmt.Errorf("may not be set: it has no say in what the Go command makes; those that have are %s", strings.Join(slices.Sorted(maps.Keys(allowedGo)), ", "))
+	}
+	return nil
 }

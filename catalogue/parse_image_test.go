@@ -62,6 +62,14 @@ var refusedImages = []struct{ name, in, want string }{
 		`p:17:12: images[0].build.go.env.C: is "x\ny", which has a line break` + "\n" +
 		"p:18:22: images[0].build.go.env.CGO_ENABLED: must be a string, not the number 0: put it in quotes\n" +
 		`p:19:17: images[0].build.go.env.GOWORK: is "/go.work", and can only be "off": otherwise it follows from the tree, where a go.work counts if it is among the inputs`},
+	{"cgo", "- {name: a, build: {go: {package: ., env: {CGO_ENABLED: '1', CC: gcc, CGO_CFLAGS: -O1, GO_EXTLINK_ENABLED: '1', OTHER: x}}}, inputs: [a]}\n", "" +
+		"p:4:57: images[0].build.go.env.CGO_ENABLED: is \"1\", and can only be \"0\": " + adviceCgo + "\n" +
+		"p:4:66: images[0].build.go.env.CC: may not be set: programs are built without cgo; with it " + adviceCgo + "\n" +
+		"p:4:83: images[0].build.go.env.CGO_CFLAGS: may not be set: programs are built without cgo; with it " + adviceCgo + "\n" +
+		"p:4:108: images[0].build.go.env.GO_EXTLINK_ENABLED: may not be set: programs are built without cgo; with it " + adviceCgo + "\n" +
+		"p:4:120: images[0].build.go.env.OTHER: may not be set: it has no say in what the Go command makes; those that have are CGO_ENABLED, GO386, GOARM64, GOEXPERIMENT, GOFIPS140, GOMIPS, GOMIPS64, GOPPC64, GORISCV64, GOWORK"},
+	{"cgo by default", "- {name: a, build: {go: {package: ., env: {CGO_ENABLED: ''}}}, inputs: [a]}\n",
+		"p:4:57: images[0].build.go.env.CGO_ENABLED: is \"\", and can only be \"0\": " + adviceCgo},
 	{"dockerfile", "- {name: a, build: {dockerfile: {path: ../Dockerfile, target: 'a b', args: {1a: x, API_KEY: y}, secrets: ['a,b']}}, inputs: [a]}\n", "" +
 		`p:4:40: images[0].build.dockerfile.path: is "../Dockerfile", which leaves the tree: an image is built from this tree only` + "\n" +
 		`p:4:63: images[0].build.dockerfile.target: is "a b", and must be the name or number of a stage` + "\n" +

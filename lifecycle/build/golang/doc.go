@@ -41,7 +41,8 @@
 // proxies, GOPROXY, GOPRIVATE, GOAUTH, GOMODCACHE, GOCACHE and the like. From a
 // file that "go env -w" wrote, only such settings are taken. GOFLAGS,
 // GOEXPERIMENT, GOAMD64, CC and others that would change the program are not
-// taken from the machine. Cgo is refused unless the recipe names a C compiler.
+// taken from the machine. Cgo is refused: its compiler and libraries would be the
+// machine's.
 //
 // The same inputs, recipe, base and toolchain give the same bytes, in any folder,
 // at any time, for any user.

@@ -109,8 +109,11 @@ func (e environment) forUser() environment {
 	return env
 }
 
-// checkRecipeEnv refuses what another field of the recipe is for, and cgo with a
-// C compiler that is whichever one the machine has.
+const noCgo = "programs are built without cgo, since the C compiler would be whichever one this machine has: " +
+	`set CGO_ENABLED to "0" or not at all, or build the image from a Dockerfile whose base is locked`
+
+// checkRecipeEnv refuses what another field of the recipe is for, and cgo, whose
+// compiler and libraries would be whichever the machine has.
 func checkRecipeEnv(p *problems, env map[string]string) {
 	instead := map[string]string{
 		"GOFLAGS": "use ldflags and tags", "GOTOOLCHAIN": "use build.go.toolchain",
@@ -123,14 +126,16 @@ func checkRecipeEnv(p *problems, env map[string]string) {
 			p.add("build.go.env.%s is not the recipe's to set: %s", name, instead[name])
 		case "GOENV", "GOROOT", "GOTOOLDIR", "GOTMPDIR", "GO111MODULE", "GOBIN", "PWD", "PATH", "HOME", "GOPATH", "GOCACHE", "GOCACHEPROG", "GOMODCACHE":
 			p.add("build.go.env.%s is not the recipe's to set: it belongs to the machine", name)
+		case "CC", "CXX", "AR", "FC", "LD", "PKG_CONFIG", "GCCGO", "GO_EXTLINK_ENABLED", "GO_LDSO":
+			p.add("build.go.env.%s is not the recipe's to set: %s", name, noCgo)
 		case "GOWORK":
 			if env[name] != "off" {
 				p.add(`build.go.env.GOWORK can only be "off": the workspace is the go.work of the tree`)
 			}
+		default:
+			if strings.HasPrefix(name, "CGO_") && (name != "CGO_ENABLED" || env[name] != "0") {
+				p.add("build.go.env.%s is %q: %s", name, env[name], noCgo)
+			}
 		}
-	}
-	if cgo := env["CGO_ENABLED"]; cgo != "" && cgo != "0" && env["CC"] == "" {
-		p.add("cgo is on, and no C compiler is named, so the image would be made by whichever one this machine has: "+
-			`set build.go.env.CGO_ENABLED to "0", or name the compiler in build.go.env.CC (%s)`, "an absolute path or a name on PATH")
 	}
 }

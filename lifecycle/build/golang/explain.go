@@ -35,8 +35,8 @@ func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, ou
 	}
 	e.match = gobuild.Context{
 		GOOS: p.OS, GOARCH: p.Architecture, Compiler: "gc", BuildTags: b.recipe.Tags,
-		CgoEnabled: b.recipe.Env["CGO_ENABLED"] == "1", ReleaseTags: gobuild.Default.ReleaseTags,
-		JoinPath: path.Join,
+		ReleaseTags: gobuild.Default.ReleaseTags,
+		JoinPath:    path.Join,
 		OpenFile: func(name string) (io.ReadCloser, error) {
 			data, err := e.read(name)
 			return io.NopCloser(bytes.NewReader(data)), err

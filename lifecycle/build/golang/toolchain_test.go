@@ -149,8 +149,11 @@ func TestRecipesThatAreRefused(t *testing.T) {
 		{"variables", func(i *catalogue.Image) {
 			i.Build.Go.Env = map[string]string{"GOFLAGS": "-race", "GOOS": "plan9", "GOCACHE": "/tmp", "GOWORK": "/go.work"}
 		}, []string{"build.go.env.GOFLAGS", "build.go.env.GOOS", "build.go.env.GOCACHE", "build.go.env.GOWORK"}},
-		{"cgo without a compiler", func(i *catalogue.Image) { i.Build.Go.Env = map[string]string{"CGO_ENABLED": "1"} },
-			[]string{"build.go.env.CGO_ENABLED", "build.go.env.CC"}},
+		{"cgo", func(i *catalogue.Image) {
+			i.Build.Go.Env = map[string]string{"CGO_ENABLED": "1", "CC": "gcc", "CGO_CFLAGS": "-O1", "GO_EXTLINK_ENABLED": "1"}
+		}, []string{"build.go.env.CGO_ENABLED", "build.go.env.CC ", "build.go.env.CGO_CFLAGS", "build.go.env.GO_EXTLINK_ENABLED", "from a Dockerfile"}},
+		{"cgo where there is a compiler", func(i *catalogue.Image) { i.Build.Go.Env = map[string]string{"CGO_ENABLED": ""} },
+			[]string{"build.go.env.CGO_ENABLED"}},
 		{"both kinds of quotes", func(i *catalogue.Image) { i.Build.Go.LDFlags = []string{`-X=main.a='"`} }, []string{"build.go.ldflags"}},
 		{"a base by tag", func(i *catalogue.Image) { i.Build.Go.Base = "alpine:3" }, []string{"build.go.base: alpine:3"}},
 		{"no recipe for Go", func(i *catalogue.Image) { i.Build = catalogue.Build{Files: &catalogue.FilesBuild{}} }, []string{"not one for Go"}},
