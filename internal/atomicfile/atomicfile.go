@@ -48,14 +48,16 @@ func Replace(path string, data []byte) error {
 	return finish(f, path, data)
 }
 
-// sweep removes the files of a folder whose names begin so.
+// sweep removes the files of a folder whose names are the prefix and digits, as
+// those are that this package makes: others are the user's.
 func sweep(folder, prefix string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -78,10 +78,13 @@ func TestReplaceKeepsPermissions(t *testing.T) {
 
 func TestReplaceRemovesWhatWasLeft(t *testing.T) {
 	folder := t.TempDir()
-	for _, name := range []string{".f.tmp-1", ".f.tmp-99999", ".tmp-theirs", ".g.tmp-1"} {
+	for _, name := range []string{".f.tmp-1", ".f.tmp-99999", ".tmp-theirs", ".g.tmp-1", ".f.tmp-mine", ".f.tmp-", ".f.tmp-2.bak"} {
 		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, ".f.tmp-3"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	if err := atomicfile.Replace(filepath.Join(folder, "f"), []byte("x")); err != nil {
 		t.Fatal(err)
@@ -94,7 +97,7 @@ func TestReplaceRemovesWhatWasLeft(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{".g.tmp-1", ".tmp-theirs", "f"}; !slices.Equal(names, want) {
+	if want := []string{".f.tmp-", ".f.tmp-2.bak", ".f.tmp-3", ".f.tmp-mine", ".g.tmp-1", ".tmp-theirs", "f"}; !slices.Equal(names, want) {
 		t.Errorf("there are %q, want %q", names, want)
 	}
 }
