@@ -32,7 +32,7 @@ func Write(path string, data []byte) error {
 // and gives a new one those of any new file. What an earlier call that was killed
 // left beside it is removed; of two calls at once, one may fail therefore.
 func Replace(path string, data []byte) error {
-	folder, prefix := filepath.Dir(path), "."+filepath.Base(path)+TempPrefix
+	folder, prefix := filepath.Dir(path), tempPrefix(path)
 	if err := sweep(folder, prefix); err != nil {
 		return err
 	}
@@ -47,6 +47,11 @@ func Replace(path string, data []byte) error {
 	}
 	return finish(f, path, data)
 }
+
+// tempPrefix begins the names of the temporary files for one of the user's: those
+// of a call that was killed lie among the user's own, so the next one for the same
+// file must know them.
+func tempPrefix(path string) string { return "." + filepath.Base(path) + TempPrefix }
 
 // sweep removes the files of a folder whose names are the prefix and digits, as
 // those are that this package makes: others are the user's.

@@ -9,10 +9,15 @@ import (
 
 // Create makes a new file at path that holds data, with the permissions that
 // files of the user have by default. If there is something at path, it is left as
-// it is and the error matches fs.ErrExist, also if it came only now.
+// it is and the error matches fs.ErrExist, also if it came only now. What an
+// earlier call that was killed left beside it is removed; of two calls at once,
+// one may fail therefore in other ways.
 func Create(path string, data []byte) error {
-	folder := filepath.Dir(path)
-	temp, err := newTemp(folder)
+	folder, prefix := filepath.Dir(path), tempPrefix(path)
+	if err := sweep(folder, prefix); err != nil {
+		return err
+	}
+	temp, err := newTemp(folder, prefix)
 	if err != nil {
 		return err
 	}
@@ -37,8 +42,8 @@ func Create(path string, data []byte) error {
 
 // newTemp makes a temporary file with the permissions that the umask leaves:
 // those of os.CreateTemp are for the user alone.
-func newTemp(folder string) (*os.File, error) {
-	reserved, err := os.CreateTemp(folder, TempPrefix+"*")
+func newTemp(folder, prefix string) (*os.File, error) {
+	reserved, err := os.CreateTemp(folder, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
