@@ -39,18 +39,41 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if s.applied != nil && s.applied.Target.ClusterUID != s.clusterUID {
-		return nil, &BlockedError{
-			Reason: fmt.Sprintf("the receipts of target %q are of another cluster: they name %s, this one is %s", l.Target, s.applied.Target.ClusterUID, s.clusterUID),
-			Next:   "Check the context, or give this cluster a target of its own.",
-		}
-	}
+	s.dropForeign()
 	return s, nil
 }
 
-// damage is what of a target's records cannot be used: it is gone, or is not
-// what its name says.
+// dropForeign drops the receipts of another cluster: they say nothing of this
+// one.
+func (s *situation) dropForeign() {
+	same := s.live == s.applied
+	if err := s.foreign(s.applied); err != nil {
+		s.applied, s.damage.applied, s.last, s.seen = nil, err, nil, nil
+	}
+	if same {
+		s.live = s.applied
+	} else if err := s.foreign(s.live); err != nil {
+		s.live, s.damage.live = nil, err
+	}
+}
+
+func (s *situation) foreign(r *receipt.Record) error {
+	if r == nil || r.Target.ClusterUID == s.clusterUID {
+		return nil
+	}
+	return &foreignError{names: r.Target.ClusterUID, is: s.clusterUID}
+}
+
+// damage is what of a target's records cannot be used: it is gone, is not what
+// its name says, or is of another cluster.
 type damage struct{ pointers, applied, live, outcomes error }
+
+// foreignError says that a receipt is of another cluster.
+type foreignError struct{ names, is string }
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("it is of another cluster: it names %s, this one is %s", e.names, e.is)
+}
 
 // goneError says that a record must have been there, and how that is known.
 type goneError string
@@ -155,11 +178,16 @@ func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
 	if err != nil {
 		return fmt.Errorf("read the outcomes of receipt %s: %w", s.pointers.Applied, err)
 	}
+	live := s.pointers.Live == s.pointers.Applied
+	proven := false
 	for i := range outcomes {
 		s.last = &outcomes[i]
-		if outcomes[i].Type == receipt.OutcomeLive && s.pointers.Live == s.pointers.Applied {
-			s.seen = outcomes[i].Objects
+		if outcomes[i].Type == receipt.OutcomeLive && live {
+			s.seen, proven = outcomes[i].Objects, true
 		}
+	}
+	if live && !proven {
+		s.damage.outcomes = goneError("none of them says that it was live, and the pointers do")
 	}
 	return nil
 }
