@@ -23,7 +23,7 @@ type cache struct {
 type record struct {
 	index state  // what the index had
 	key   string // the file's
-	attrs string // of the .gitattributes above it
+	attrs string // see edit
 	made  state
 }
 

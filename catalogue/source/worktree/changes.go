@@ -17,7 +17,7 @@ type edit struct {
 	line
 	info  fs.FileInfo
 	key   string
-	attrs string
+	attrs string // of the .gitattributes above it, and of all names where they matter
 	// lasting says that what git makes of it can be remembered: it will be seen
 	// when the file is changed again.
 	lasting bool
@@ -57,6 +57,14 @@ func (c *checkout) changes(ctx context.Context, store *store, work *scratch, st 
 		}
 	}
 	around.under(st.effective)
+	if around.foldsCase { // a new file goes into a folder that is in the index by another name
+		names := st.names()
+		for i := range edits {
+			if edits[i].untracked {
+				edits[i].attrs += "/" + names
+			}
+		}
+	}
 	known := store.load(around.context)
 	todo := edits[:0:0]
 	for _, e := range edits {

@@ -98,3 +98,34 @@ func TestLooksAgainAfterSettings(t *testing.T) {
 		}
 	}
 }
+
+// Where case does not tell names apart, what git makes of a new file depends on
+// the names that there are.
+func TestRemembersOnlyWhatNamesSay(t *testing.T) {
+	t.Parallel()
+	dir := newRepo(t)
+	runGit(t, dir, "config", "core.ignoreCase", "true")
+	write(t, dir, "G/x", "upper")
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"nothing", func() {}},
+		{"a folder added", func() {
+			write(t, dir, "g/y", "lower")
+			runGit(t, dir, "-c", "core.ignoreCase=false", "add", "g/y")
+		}},
+		{"it stays in the index only", func() { remove(t, dir, "g") }},
+		{"it goes", func() { runGit(t, dir, "rm", "-q", "--cached", "g/y") }},
+		{"a file of another folder edited", func() { write(t, dir, "a", "edited") }},
+		{"a new one", func() { write(t, dir, "g/x y", "mixed") }},
+		{"it goes too", func() { remove(t, dir, "g/x y") }},
+	} {
+		step.do()
+		for range 2 {
+			if got, want := at(t, dir, testEnv()).ID, referenceHere(t, dir); got != want {
+				t.Errorf("after %s: git's tree is %s, not %s", step.name, want, got)
+			}
+		}
+	}
+}

@@ -39,8 +39,21 @@ type line struct {
 type status struct {
 	head       source.ID // the commit, "" if there is none
 	lines      []line
-	configured *configured // as they were before
+	index      string      // which state of the user's index it is of
+	configured *configured // as it was before
 	effective  *effective  // nil as long as nobody has asked
+}
+
+// names tells all names that git knows of from any others.
+func (st *status) names() string {
+	h := sha256.New()
+	fmt.Fprintln(h, st.index)
+	for _, l := range st.lines {
+		if l.untracked || l.onDisk == 0 {
+			fmt.Fprintf(h, "%q\n", l.path)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // status compares HEAD, the user's index and the working directory. The index
@@ -137,7 +150,7 @@ func (c *checkout) ask(ctx context.Context, store *store, work *scratch, index *
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	st.configured, st.effective = configured, effective
+	st.index, st.configured, st.effective = index.name, configured, effective
 	st.lines = append(st.lines, untracked...)
 	return st, nil
 }
