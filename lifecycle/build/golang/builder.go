@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/linkerflags"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 type Builder struct {
 	registry   Registry
 	env        environment
-	goCommand  string
+	goPath     string // Config.Go
 	tempDir    string
 	log        *slog.Logger
 	toolchains toolchains
@@ -60,22 +61,14 @@ type Builder struct {
 
 var _ lifecycle.Builder = (*Builder)(nil)
 
-// New returns a Builder. It fails if there is no Go command, or no registry.
+// New returns a Builder. It fails if there is no registry. The Go command is
+// looked for when there is something to build: a program that only reads what is
+// on a target needs none.
 func New(c Config) (*Builder, error) {
 	if c.Registry == nil {
 		return nil, errors.New("set up the Go builder: no registry is given")
 	}
 	env := newEnvironment(c.Env)
-	if c.Go == "" {
-		found, err := env.lookPath("go")
-		if err != nil {
-			return nil, &lifecycle.Error{
-				Op: "set up the Go builder", Err: err,
-				Advice: "Install Go (https://go.dev/dl), or put the folder of the go command on PATH.",
-			}
-		}
-		c.Go = found
-	}
 	if c.TempDir == "" {
 		c.TempDir = env.tempDir()
 	}
@@ -87,7 +80,7 @@ func New(c Config) (*Builder, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Builder{
-		registry: c.Registry, env: env, goCommand: c.Go, tempDir: tempDir, log: c.Log,
+		registry: c.Registry, env: env, goPath: c.Go, tempDir: tempDir, log: c.Log,
 		toolchains: toolchains{known: map[string]*toolchain{}}, caches: caches{kinds: map[string]*kind{}},
 	}, nil
 }
@@ -95,6 +88,7 @@ func New(c Config) (*Builder, error) {
 // build is one image being built.
 type build struct {
 	*Builder
+	goCommand string
 	request   lifecycle.BuildRequest
 	recipe    *catalogue.GoBuild
 	platforms []catalogue.Platform
@@ -120,6 +114,10 @@ func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res life
 	if err := run.checkRecipe(); err != nil {
 		return res, err
 	}
+	if run.goCommand, err = b.findGo(); err != nil {
+		return res, &lifecycle.Error{Op: "build image", On: name, Err: err,
+			Advice: "Install Go (https://go.dev/dl), or put the folder of the go command on PATH."}
+	}
 	b.sweep()
 	if run.folder, err = b.newFolder(); err != nil {
 		return res, run.broken(err)
@@ -134,6 +132,14 @@ func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res life
 		return res, &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
 	}
 	return res, err
+}
+
+// findGo returns the path of the Go command.
+func (b *Builder) findGo() (string, error) {
+	if b.goPath != "" {
+		return b.goPath, nil
+	}
+	return b.env.lookPath("go")
 }
 
 func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
@@ -220,6 +226,9 @@ func (b *build) checkRecipe() error {
 		p.add("it names no platform")
 	}
 	checkRecipeEnv(&p, b.recipe.Env)
+	if err := linkerflags.All(b.recipe.LDFlags); err != nil {
+		p.add("build.go.ldflags: %v", err)
+	}
 	if _, err := joinQuoted(b.recipe.LDFlags); err != nil {
 		p.add("build.go.ldflags: %v", err)
 	}

@@ -154,6 +154,8 @@ func TestRecipesThatAreRefused(t *testing.T) {
 		}, []string{"build.go.env.CGO_ENABLED", "build.go.env.CC ", "build.go.env.CGO_CFLAGS", "build.go.env.GO_EXTLINK_ENABLED", "from a Dockerfile"}},
 		{"cgo where there is a compiler", func(i *catalogue.Image) { i.Build.Go.Env = map[string]string{"CGO_ENABLED": ""} },
 			[]string{"build.go.env.CGO_ENABLED"}},
+		{"a file for the linker to write", func(i *catalogue.Image) { i.Build.Go.LDFlags = []string{"-s", "-cpuprofile=/tmp/x"} },
+			[]string{`build.go.ldflags: item 1 is "-cpuprofile=/tmp/x"`}},
 		{"both kinds of quotes", func(i *catalogue.Image) { i.Build.Go.LDFlags = []string{`-X=main.a='"`} }, []string{"build.go.ldflags"}},
 		{"a base by tag", func(i *catalogue.Image) { i.Build.Go.Base = "alpine:3" }, []string{"build.go.base: alpine:3"}},
 		{"no recipe for Go", func(i *catalogue.Image) { i.Build = catalogue.Build{Files: &catalogue.FilesBuild{}} }, []string{"not one for Go"}},
@@ -199,7 +201,8 @@ func TestInputsThatCannotBeExported(t *testing.T) {
 	}
 }
 
-func TestNewWithoutWhatItNeeds(t *testing.T) {
+// TestWithoutAGoCommand wants it to be missed by a build, and by nothing else.
+func TestWithoutAGoCommand(t *testing.T) {
 	t.Parallel()
 	reg, err := newRegistry()
 	if err != nil {
@@ -208,14 +211,28 @@ func TestNewWithoutWhatItNeeds(t *testing.T) {
 	if _, err := golang.New(golang.Config{Env: os.Environ()}); err == nil {
 		t.Error("a builder without a registry")
 	}
-	if _, err := golang.New(golang.Config{Registry: reg, Env: []string{"PATH=" + t.TempDir()}}); err == nil || !strings.Contains(err.Error(), "Install Go") {
-		t.Errorf("without a Go command: %v", err)
-	}
 	// A relative folder on PATH is nobody's word for what runs.
-	if err := os.WriteFile(filepath.Join(t.TempDir(), "go"), nil, 0o700); err != nil {
+	relative := t.TempDir()
+	if err := os.WriteFile(filepath.Join(relative, "go"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := golang.New(golang.Config{Registry: reg, Env: []string{"PATH=."}}); err == nil {
-		t.Error("a Go command in a relative folder")
+	work, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
 	}
+	if relative, err = filepath.Rel(work, relative); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t)
+	for what, path := range map[string]string{"an empty folder": t.TempDir(), "a relative folder": relative} {
+		b, err := golang.New(golang.Config{Registry: reg, Env: []string{"PATH=" + path}, TempDir: f.temp})
+		if err != nil {
+			t.Fatalf("with %s on PATH: %v", what, err)
+		}
+		_, err = b.Build(t.Context(), f.request(greeting))
+		if err == nil || errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "Install Go") {
+			t.Errorf("with %s on PATH: %v, want an error that is none of the source and says what to install", what, err)
+		}
+	}
+	f.empty()
 }
