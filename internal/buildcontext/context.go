@@ -18,7 +18,8 @@ type Finder struct {
 	contexts map[string][]said // by Dockerfile
 }
 
-// said is what a file of another tool says of a Dockerfile.
+// said is the build context of a Dockerfile, and the file of another tool that says
+// so.
 type said struct{ dir, from string }
 
 // New reads what other tools' files say. files are the paths of all files of the
