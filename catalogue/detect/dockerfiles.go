@@ -23,16 +23,29 @@ type dockerfileReads struct {
 	comments []string
 }
 
+// maxImages is how many Dockerfiles are looked at, and how many recipes are
+// written: a file of more would be more than anybody reads, and soon larger than
+// a catalogue may be.
+const maxImages = 1000
+
 // dockerfiles finds the Dockerfiles that can be built with the root of the tree
 // as their context.
 func (d *detection) dockerfiles(ctx context.Context) (err error) {
 	if d.contexts, err = buildcontext.New(ctx, d.tree, d.files); err != nil {
 		return err
 	}
+	var files []string
 	for _, file := range d.seen {
-		if !isDockerfile(path.Base(file)) {
-			continue
+		if isDockerfile(path.Base(file)) {
+			files = append(files, file)
 		}
+	}
+	if n := len(files); n > maxImages {
+		d.left = true
+		d.note("there are %d Dockerfiles and the first %d are looked at: write recipes for the others, from %s on, by hand", n, maxImages, files[maxImages])
+		files = files[:maxImages]
+	}
+	for _, file := range files {
 		reads, problem, err := d.readDockerfile(ctx, file)
 		if err != nil {
 			return err

@@ -33,6 +33,7 @@ func (d *detection) programs(ctx context.Context) (err error) {
 		d.left = true
 		d.note("Go programs were not found: %s", p)
 	}
+	var left []string
 	for _, m := range mains {
 		dir := strings.TrimPrefix(m.Package, "./")
 		if ignored(dir) || !writable(dir) {
@@ -44,9 +45,17 @@ func (d *detection) programs(ctx context.Context) (err error) {
 			c.comments = append(c.comments, "The Go program in "+project(dir)+" has no recipe of its own: the Dockerfile builds it, and is explicit.")
 			continue
 		}
+		if len(d.candidates) == maxImages {
+			left = append(left, dir)
+			continue
+		}
 		d.candidates = append(d.candidates, &candidate{
 			kind: catalogue.BuildGo, path: m.Package, dir: dir, importPath: m.ImportPath, module: m.Module,
 		})
+	}
+	if len(left) > 0 {
+		d.left = true
+		d.note("%d Go programs are left out, from %s on: %d recipes are written at the most, write others by hand", len(left), left[0], maxImages)
 	}
 	return nil
 }
