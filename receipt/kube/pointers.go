@@ -43,23 +43,37 @@ func (s *Store) SetPointers(ctx context.Context, old, new receipt.Pointers) (rec
 		return receipt.Pointers{}, err
 	}
 	writeID := rand.Text()
-	m, err := s.writePointers(ctx, old.Version, new, writeID)
-	if lost := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || (apierrors.IsNotFound(err) && old.Version != ""); lost {
+	const attempts = 3
+	for n := 1; ; n++ {
+		m, err := s.writePointers(ctx, old.Version, new, writeID)
+		if err == nil {
+			return s.pointersOf(m)
+		}
+		if !inTheWay(err, old.Version) {
+			return receipt.Pointers{}, s.fail(op, s.pointersName(), err)
+		}
 		// An attempt of ours whose answer was lost may be what is in the way of
 		// the next one.
 		have, rerr := s.readPointers(ctx)
 		switch {
 		case rerr != nil && !apierrors.IsNotFound(rerr):
 			return receipt.Pointers{}, s.fail(op, s.pointersName(), rerr)
-		case rerr != nil || have.Annotations[keys.WriteID] != writeID:
+		case rerr == nil && have.Annotations[keys.WriteID] == writeID:
+			return s.pointersOf(have)
+		case have.ResourceVersion != old.Version:
 			return receipt.Pointers{}, s.fail(op, s.pointersName(), fmt.Errorf("%w: %w", receipt.ErrConflict, err))
+		case n == attempts:
+			return receipt.Pointers{}, s.fail(op, s.pointersName(), err)
 		}
-		m, err = have, nil
+		// Nobody moved them: servers also answer so to requests that met another
+		// one of theirs.
 	}
-	if err != nil {
-		return receipt.Pointers{}, s.fail(op, s.pointersName(), err)
-	}
-	return s.pointersOf(m)
+}
+
+// inTheWay reports whether a write of pointers of a version failed because of
+// what is there.
+func inTheWay(err error, version string) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && version != ""
 }
 
 // writePointers creates the pointers, or changes those of a resourceVersion.
