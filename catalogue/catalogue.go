@@ -86,7 +86,8 @@ type GoBuild struct {
 	// Package is the package's folder from the tree's root: "./services/api",
 	// or "." for the root.
 	Package string
-	// LDFlags are the arguments of the linker, in order.
+	// LDFlags are the arguments of the linker, in order. Those that name files
+	// or programs are refused by Parse.
 	LDFlags []string
 	// Tags are the build tags, sorted.
 	Tags []string

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"path"
 
+	"github.com/pharos-dev/pharos/internal/linkerflags"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 )
 
@@ -23,7 +24,7 @@ func parseGo(n strictyaml.Node) *GoBuild {
 	fields := n.Map("package", "ldflags", "tags", "env", "toolchain", "base", "assets")
 	b := &GoBuild{
 		Package:   cleanPackage(fields.Required("package").String(checkPackage)),
-		LDFlags:   fields.Optional("ldflags").Strings(checkLine),
+		LDFlags:   parseLDFlags(fields.Optional("ldflags")),
 		Tags:      fields.Optional("tags").StringSet(checkTag),
 		Env:       fields.Optional("env").StringMap(checkGoEnv),
 		Toolchain: fields.Optional("toolchain").String(checkToolchain),
@@ -34,6 +35,15 @@ func parseGo(n strictyaml.Node) *GoBuild {
 		b.Base = base
 	}
 	return b
+}
+
+func parseLDFlags(n strictyaml.Node) []string {
+	var checker linkerflags.Checker
+	flags := n.Strings(checkLine, checker.Check)
+	if err := checker.End(); err != nil {
+		n.Errorf("%v", err)
+	}
+	return flags
 }
 
 func parseDockerfile(n strictyaml.Node) *DockerfileBuild {

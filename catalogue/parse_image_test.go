@@ -62,6 +62,12 @@ var refusedImages = []struct{ name, in, want string }{
 		`p:17:12: images[0].build.go.env.C: is "x\ny", which has a line break` + "\n" +
 		"p:18:22: images[0].build.go.env.CGO_ENABLED: must be a string, not the number 0: put it in quotes\n" +
 		`p:19:17: images[0].build.go.env.GOWORK: is "/go.work", and can only be "off": otherwise it follows from the tree, where a go.work counts if it is among the inputs`},
+	{"ldflags", "- {name: a, build: {go: {package: ., ldflags: [-s, -linkmode=external, '@/etc/x', -X]}}, inputs: [a]}\n", "" +
+		`p:4:47: images[0].build.go.ldflags: ends with -X, which needs a value` + "\n" +
+		`p:4:52: images[0].build.go.ldflags[1]: is "-linkmode=external": -linkmode can only be internal: another linker would be whichever the machine has` + "\n" +
+		`p:4:72: images[0].build.go.ldflags[2]: is "@/etc/x", which the linker replaces with what a file of the machine holds`},
+	{"ldflags that name files", "- {name: a, build: {go: {package: ., ldflags: [-cpuprofile=/tmp/x]}}, inputs: [a]}\n",
+		`p:4:48: images[0].build.go.ldflags[0]: is "-cpuprofile=/tmp/x", which is not accepted, since flags of the linker can name files and programs of the machine; those that do not are -s, -w, -X, -B, -E, -T, -D, -R, -buildid, -compressdwarf, -bindnow, -aslr, -d, -checklinkname, -pruneweakmap, -funcalign, -randlayout and -linkmode=internal`},
 	{"cgo", "- {name: a, build: {go: {package: ., env: {CGO_ENABLED: '1', CC: gcc, CGO_CFLAGS: -O1, GO_EXTLINK_ENABLED: '1', OTHER: x}}}, inputs: [a]}\n", "" +
 		"p:4:57: images[0].build.go.env.CGO_ENABLED: is \"1\", and can only be \"0\": " + adviceCgo + "\n" +
 		"p:4:66: images[0].build.go.env.CC: may not be set: programs are built without cgo; with it " + adviceCgo + "\n" +
