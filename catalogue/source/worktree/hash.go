@@ -42,7 +42,7 @@ func (c *checkout) hash(ctx context.Context, store *store, work *scratch, st *st
 	}
 	index := work.path("small")
 	args = slices.Concat([]string{"update-index", "--add", "--remove", "--replace"}, args, []string{"-z", "--stdin"})
-	_, remarks, err := c.run(ctx, store.objects(), index, names(edits), args...)
+	_, remarks, err := c.write(ctx, store, work, index, names(edits), args...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -55,6 +55,18 @@ func (c *checkout) hash(ctx context.Context, store *store, work *scratch, st *st
 	}
 	made, err = c.parseStaged(out, edits)
 	return made, false, err
+}
+
+// write is run for what makes objects: they are in the store when all are made.
+func (c *checkout) write(ctx context.Context, store *store, work *scratch, index string, stdin []byte, args ...string) (out []byte, remarks []string, err error) {
+	objects, err := work.quarantine(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out, remarks, err = c.run(ctx, objects, index, stdin, args...); err != nil {
+		return nil, nil, err
+	}
+	return out, remarks, work.release(store)
 }
 
 // names are the paths of files, each with a NUL after it.
@@ -91,7 +103,7 @@ func (c *checkout) hashAll(ctx context.Context, store *store, work *scratch, st 
 	if err := clone(work.path("index"), index); ignoreMissing(err) != nil {
 		return nil, err
 	}
-	_, remarks, err := c.run(ctx, store.objects(), index, nil, "add", "--all")
+	_, remarks, err := c.write(ctx, store, work, index, nil, "add", "--all")
 	if err != nil {
 		return nil, err
 	}

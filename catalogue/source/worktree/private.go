@@ -41,48 +41,6 @@ func newPrivate(gitDir, common string) private {
 	return private{dir: filepath.Join(gitDir, "pharos", "worktree"), common: common}
 }
 
-// scratch is a folder of one call, so that whatever git programs of a killed one
-// still do, they do it elsewhere.
-type scratch struct {
-	dir   string
-	began time.Time // by the file system's clock
-	// died says that an earlier call was killed.
-	died bool
-}
-
-func (p private) scratch() (*scratch, error) {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return nil, err
-	}
-	old, err := filepath.Glob(filepath.Join(glob(p.dir), scratchPrefix+"*"))
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(p.dir, scratchPrefix)
-	if err != nil {
-		return nil, err
-	}
-	s := &scratch{dir: dir}
-	info, err := os.Stat(dir)
-	if err != nil {
-		s.remove()
-		return nil, err
-	}
-	s.began = info.ModTime()
-	for _, o := range old {
-		if info, err := os.Stat(o); err == nil && s.began.Sub(info.ModTime()) > kept {
-			_ = os.RemoveAll(o) // the next call tries again
-			s.died = true
-		}
-	}
-	return s, nil
-}
-
-func (s *scratch) path(name string) string { return filepath.Join(s.dir, name) }
-
-// remove leaves what cannot be removed to a later call.
-func (s *scratch) remove() { _ = os.RemoveAll(s.dir) }
-
 // glob quotes a path for filepath.Glob.
 func glob(path string) string {
 	if filepath.Separator == '\\' {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -74,16 +75,7 @@ func (s *store) next() (*store, error) {
 	}
 	defer os.RemoveAll(made)
 	next := &store{private: s.private, n: s.n + 1}
-	// By a relative path, so that the repository can be moved.
-	borrowed, err := filepath.Rel(next.objects(), filepath.Join(s.common, "objects"))
-	if err != nil {
-		return nil, err
-	}
-	info := filepath.Join(made, "objects", "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(filepath.ToSlash(borrowed)+"\n"), 0o600); err != nil {
+	if err := writeAlternates(filepath.Join(made, "objects"), filepath.Join(s.common, "objects")); err != nil {
 		return nil, err
 	}
 	err = os.Rename(made, next.path())
@@ -91,6 +83,24 @@ func (s *store) next() (*store, error) {
 		err = nil // another call was faster
 	}
 	return next, err
+}
+
+// writeAlternates makes an object folder that borrows from others: by relative
+// paths, so that the repository can be moved.
+func writeAlternates(objects string, from ...string) error {
+	var b strings.Builder
+	for _, f := range from {
+		borrowed, err := filepath.Rel(objects, f)
+		if err != nil {
+			return err
+		}
+		b.WriteString(filepath.ToSlash(borrowed) + "\n")
+	}
+	info := filepath.Join(objects, "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(info, "alternates"), []byte(b.String()), 0o600)
 }
 
 // size adds up the files of the store.

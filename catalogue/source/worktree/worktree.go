@@ -197,6 +197,6 @@ func (c *checkout) tree(ctx context.Context, objects source.Objects, store *stor
 
 // empty is the tree without entries. Git knows by which ID.
 func (c *checkout) empty(ctx context.Context, objects source.Objects, store *store, work *scratch) (source.Tree, error) {
-	out, _, err := c.run(ctx, store.objects(), work.path("empty"), nil, "hash-object", "-t", "tree", "-w", "--stdin")
+	out, _, err := c.write(ctx, store, work, work.path("empty"), nil, "hash-object", "-t", "tree", "-w", "--stdin")
 	return source.Tree{ID: source.ID(strings.TrimSpace(string(out))), Objects: objects}, err
 }
