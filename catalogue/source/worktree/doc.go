@@ -8,8 +8,10 @@
 // know which it is.
 //
 // The user's index, objects, references and files are read and not written, no
-// hook runs, no file system monitor is asked, and nothing is fetched. Git
-// commands may run at the same time, hold the lock of the index, or collect
+// hook runs, no file system monitor is asked, and nothing is fetched. Only the
+// times of objects, packs and the shared part of a split index may become those
+// of the call: git marks so what it would have written, lest git gc remove it.
+// Git commands may run at the same time, hold the lock of the index, or collect
 // garbage.
 //
 // # What is in the tree

@@ -52,7 +52,7 @@ func everything(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// Nothing of the user's is written: no file, index, object or reference; no hook
+// Nothing of the user's is written, except for the times of objects: no file, index, object or reference; no hook
 // runs, no file system monitor is asked, no daemon started.
 func TestTouchesNothing(t *testing.T) {
 	t.Parallel()
