@@ -47,7 +47,8 @@ type Config struct {
 
 	// Reserved says of an object whether Pharos keeps its own records in it, so
 	// that no overlay may name it; of one without a namespace, whether it would
-	// be so in some. Nil reserves none, for records that are not on the target.
+	// be so where the Deliverer puts it. Nil reserves none, for records that are
+	// not on the target.
 	Reserved func(receipt.Object) bool
 	// Actor is user@host, for people: the lease and the outcomes show it.
 	Actor string

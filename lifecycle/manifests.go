@@ -53,7 +53,7 @@ func (o *operation) resolve(ctx context.Context, objects []Object) ([]receipt.Ob
 var errReserved = errors.New("the records of Pharos itself are kept there, and a delivery would overwrite them")
 
 // checkReserved refuses objects in which Pharos keeps what it knows of targets.
-// As long as an object is not resolved, one without a namespace may be any.
+// Of objects that are resolved, the namespace is the one that they really get.
 func (o *operation) checkReserved(objects []Object, resolved []receipt.Object) error {
 	if o.Reserved == nil {
 		return nil
