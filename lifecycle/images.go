@@ -308,7 +308,8 @@ func (w *lineWriters) writer(image string) io.Writer {
 func imageRefs(images []*image) []ImageRef {
 	refs := make([]ImageRef, len(images))
 	for i, img := range images {
-		refs[i] = ImageRef{Name: img.status.Name, Repository: img.status.Repository, Digest: img.status.Digest}
+		isBase := slices.ContainsFunc(images, func(other *image) bool { return slices.Contains(other.on, img) })
+		refs[i] = ImageRef{Name: img.status.Name, Repository: img.status.Repository, Digest: img.status.Digest, Base: isBase}
 	}
 	return refs
 }

@@ -124,6 +124,9 @@ type ImageRef struct {
 	Name       string
 	Repository string // where the target pulls from
 	Digest     Digest
+	// Base says that another image of the catalogue is built on it, so that no
+	// object has to use it.
+	Base bool
 }
 
 // Rendering is a rendered overlay.

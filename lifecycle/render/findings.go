@@ -77,8 +77,9 @@ func mapsIn(v any) []map[string]any {
 
 var byDigest = regexp.MustCompile(`@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[0-9a-fA-F]{32,}$`)
 
-// findings reports, in this order, images of the request that nothing uses, in
-// the request's order, and images without a digest, in the objects' order.
+// findings reports, in this order, images of the request that nothing uses, be
+// it an object or another image, in the request's order, and images without a
+// digest, in the objects' order.
 func (s *scanner) findings(images []lifecycle.ImageRef, objects []lifecycle.Object, used [][]usedImage) []lifecycle.Finding {
 	var fs []lifecycle.Finding
 	if len(s.metadata) > 0 {
@@ -95,7 +96,7 @@ func (s *scanner) findings(images []lifecycle.ImageRef, objects []lifecycle.Obje
 	}
 	for _, image := range images {
 		ref := image.Repository + "@" + string(image.Digest)
-		if !refs[ref] && !mentioned(objects, ref) {
+		if !image.Base && !refs[ref] && !mentioned(objects, ref) {
 			fs = append(fs, lifecycle.Finding{Subject: "image " + image.Name, Message: whyUnused(image, objects, used)})
 		}
 	}

@@ -123,6 +123,10 @@ func TestFindings(t *testing.T) {
 			files: map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("ghcr.io:443/acme/api@" + sha)},
 			want:  []lifecycle.Finding{{Subject: "image api", Message: unused + `: Deployment d uses "ghcr.io:443/acme/api"; give both the same name`}},
 		},
+		"used by another image": {
+			files:  map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("web@" + sha)},
+			images: []lifecycle.ImageRef{{Name: "tools", Repository: "r/tools", Digest: sha, Base: true}, {Name: "web", Repository: "r/web", Digest: sha}},
+		},
 		"names are not patterns": {
 			files:  map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("axb@" + sha)},
 			images: []lifecycle.ImageRef{{Name: "a.b", Repository: "r", Digest: sha}},

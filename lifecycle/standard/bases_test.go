@@ -35,9 +35,12 @@ func TestImagesBuiltOnImages(t *testing.T) {
 		res, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: rec.event})
 		return rec, res, err
 	}
-	rec, _, err := deliver()
+	rec, res, err := deliver()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(res.Findings) > 0 {
+		t.Errorf("findings: %v, want none: what is built on it uses tools", res.Findings)
 	}
 	if got := built(rec.events); !slices.Equal(got, []string{"tools", "mail", "api"}) {
 		t.Errorf("built in the order %v, want what others are built on first", got)
