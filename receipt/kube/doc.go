@@ -55,6 +55,10 @@
 // A receipt either is there in full or not at all, whenever a writer is killed.
 // Get checks the content against the ID. Pointers that somebody damaged are
 // reported as receipt.ErrCorrupt with the resourceVersion by which they can be
-// replaced; a damaged outcome is said in its receipt's line of List. Outcomes come in the order of their
-// creation as the server recorded it.
+// replaced; a damaged outcome is said in its receipt's line of List.
+//
+// Outcomes come in the order of their creation as the server recorded it, which
+// does not depend on the clocks of those who write them. ConfigMaps that are
+// restored from a copy are created anew: those of one receipt have to be restored
+// in the order of the time in their annotation pharos.dev/outcome.
 package kube
