@@ -190,7 +190,8 @@ func (m *Manager) fail(op string, err error) error {
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
-		e.Advice = "The rules that are needed are in the documentation of package lease: get, create and update leases of coordination.k8s.io in " + m.client.namespace + "."
+		e.Advice = kubeclient.ForbiddenAdvice(err, m.client.namespace,
+			"The rules that are needed are in the documentation of package lease: get, create and update leases of coordination.k8s.io in "+m.client.namespace+".")
 	}
 	return e
 }
