@@ -70,7 +70,10 @@ func (o *operation) blocked(s lease.State, err error) error {
 		err = &lease.HeldError{Target: o.Target, State: s, Now: s.Now}
 	}
 	next := "Wait for it with --wait, or look at it with: kubectl pharos lease show"
-	if s.Mode != lease.ModeDeliver {
+	switch {
+	case !s.Expires.IsZero() && !s.Expires.After(s.Now):
+		next = "Run the same command again in a few seconds, or let it wait: --wait 30s"
+	case s.Mode != lease.ModeDeliver:
 		next = "Ask " + who + " to release it: kubectl pharos lease release\n" +
 			"From another checkout than it was acquired in: kubectl pharos lease release --holder \"$(kubectl pharos lease show -o jsonpath={.holder})\""
 	}
