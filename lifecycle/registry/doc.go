@@ -45,7 +45,9 @@
 //
 // What fails with status 408, 429, 5xx, or a connection that breaks, is tried
 // again four times, after 0.5, 1, 2 and 4 s and up to half as much more, or
-// when a Retry-After says so (30 s at the most). Rests end with the context. A
+// when a Retry-After says so (30 s at the most; who wants more than all rests
+// together is not asked again). Rests end with the context, and one that would
+// last beyond its deadline is not begun: the error is what was answered. A
 // registry that cannot be reached at all, and one that refuses (401, 403), is
 // an error at once, and so is one that leads a request on more than ten times.
 // A push goes on where it broke off: it asks before it sends a blob, and does not
@@ -53,9 +55,9 @@
 //
 // Errors are *[lifecycle.Error] with the operation, the image and, where there
 // is any, advice. They match [lifecycle.ErrUnreachable] if the registry cannot
-// be reached or refuses, and [lifecycle.ErrImageNotFound] if it says that it has
-// no such thing; they hold no credentials, and no addresses of uploads, which
-// may contain some.
+// be reached, refuses, or answers what no registry may, and
+// [lifecycle.ErrImageNotFound] if it says that it has no such thing; they hold no
+// credentials, and no addresses of uploads, which may contain some.
 //
 // A registry's greeting (GET /v2/), which says how to log in, is asked for once
 // and host, not once and repository.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,12 +37,33 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Check where %s leads to: a proxy, or its own configuration, sends requests round in a circle.", host)
 	case errors.As(err, &answer):
-		e.Advice, e.Class = classify(answer, host, repo)
+		e.Advice, e.Class = classify(answer, cmp.Or(ledTo(answer), host), repo)
 	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Check that the registry %s runs and can be reached from here.", host)
 	}
 	return e
+}
+
+// failRead is fail for what only reads from a registry: whatever else goes wrong
+// then is the fault of what answers, or of how we are to log in there.
+func failRead(ctx context.Context, op string, ref name.Reference, err error) error {
+	err = fail(ctx, op, ref, ref.Context(), err)
+	if e, ok := errors.AsType[*lifecycle.Error](err); ok && e.Class == nil && ctx.Err() == nil {
+		host := ref.Context().RegistryStr()
+		e.Class = lifecycle.ErrUnreachable
+		e.Advice = cmp.Or(e.Advice, fmt.Sprintf("Check that %[1]s is a registry, and how you are logged in to %[1]s.", host))
+	}
+	return err
+}
+
+// ledTo is the host that an answer comes from, if a request was led to another
+// than the registry's.
+func ledTo(answer *transport.Error) string {
+	if answer.Request == nil || redirects(answer.Request) == 0 {
+		return ""
+	}
+	return answer.Request.URL.Host
 }
 
 func classify(answer *transport.Error, host string, repo name.Repository) (advice string, class error) {
@@ -96,7 +118,11 @@ func describe(err error) string {
 
 func describeAnswer(answer *transport.Error) string {
 	var b strings.Builder
-	b.WriteString("the registry answers")
+	b.WriteString("the registry ")
+	if host := ledTo(answer); host != "" {
+		b.WriteString("leads to " + host + ", which ")
+	}
+	b.WriteString("answers")
 	if answer.Request != nil {
 		fmt.Fprintf(&b, " %s %s with", answer.Request.Method, answer.Request.URL.Path)
 	}

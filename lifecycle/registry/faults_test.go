@@ -154,7 +154,7 @@ func TestRestsEndWithTheContext(t *testing.T) {
 	t.Parallel()
 	proxy, r := proxied(t), newRegistry(t, nil)
 	// Longer than the test may take.
-	fault := proxy.Add(faultproxy.Rule{Path: regexp.MustCompile(`/manifests/`), Do: faultproxy.TooManyRequests(time.Hour)})
+	fault := proxy.Add(faultproxy.Rule{Path: regexp.MustCompile(`/manifests/`), Do: faultproxy.TooManyRequests(100 * time.Second)})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	failed := make(chan error)

@@ -112,7 +112,7 @@ func (r *Registry) explain(ctx context.Context, op string, ref name.Reference, e
 			Op: op, On: ref.String(), Err: &cause{text: lifecycle.ErrImageNotFound.Error(), err: errors.Join(lifecycle.ErrImageNotFound, err)},
 		}
 	}
-	return fail(ctx, op, ref, ref.Context(), err)
+	return failRead(ctx, op, ref, err)
 }
 
 func parse(desc *remote.Descriptor) (lifecycle.RegistryImage, error) {

@@ -113,7 +113,7 @@ func (r *Registry) config(ctx context.Context, op string, ref name.Reference, im
 		config, err = img.ConfigFile()
 		return err
 	})
-	return config, fail(ctx, op, ref, ref.Context(), err)
+	return config, failRead(ctx, op, ref, err)
 }
 
 func (r *Registry) reference(op, reference string) (name.Reference, error) {

@@ -20,7 +20,8 @@ type retry struct {
 	// first is the first rest; each later one is twice as long, and jitter
 	// adds up to half.
 	first time.Duration
-	// longest bounds what a registry can ask for with Retry-After.
+	// longest bounds a rest that a registry asks for with Retry-After. One that
+	// asks for more than all rests may be is not asked again.
 	longest time.Duration
 }
 
@@ -37,6 +38,9 @@ func (r retry) do(ctx context.Context, log *slog.Logger, op string, f func(conte
 			return err
 		}
 		wait := max(rest+rand.N(rest/2+1), min(h.get(), r.longest))
+		if h.get() > r.longest*time.Duration(r.attempts-attempt) || endsWithin(ctx, wait) {
+			return err // it would only be the same later, or lost
+		}
 		log.DebugContext(ctx, "trying again", "op", op, "attempt", attempt, "in", wait, "error", describe(err))
 		timer := time.NewTimer(wait)
 		select {
@@ -46,6 +50,12 @@ func (r retry) do(ctx context.Context, log *slog.Logger, op string, f func(conte
 			return err
 		}
 	}
+}
+
+// endsWithin says whether a context's deadline comes before a rest is over.
+func endsWithin(ctx context.Context, rest time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < rest
 }
 
 // worthRetrying says whether an error may go away by itself. A host that cannot

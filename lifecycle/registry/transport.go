@@ -148,8 +148,9 @@ func (h *hint) get() time.Duration {
 // clocks that agree and is rare; it is ignored.
 func note(ctx context.Context, retryAfter string) {
 	h, ok := ctx.Value(hintKey{}).(*hint)
-	seconds, err := strconv.ParseUint(strings.TrimSpace(retryAfter), 10, 16)
-	if !ok || err != nil {
+	// A number that is too large becomes the largest.
+	seconds, err := strconv.ParseUint(strings.TrimSpace(retryAfter), 10, 31)
+	if !ok || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return
 	}
 	h.mu.Lock()

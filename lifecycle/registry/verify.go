@@ -122,7 +122,7 @@ func (r *Registry) hasBlob(ctx context.Context, op string, ref name.Digest) (the
 		}
 		return err
 	})
-	return there, fail(ctx, op, ref, ref.Context(), err)
+	return there, failRead(ctx, op, ref, err)
 }
 
 func lost(op string, ref name.Reference, part string) error {
