@@ -12,7 +12,12 @@ type basis struct {
 	// bases are the references in the order of their first use: one list for
 	// all platforms, or one for each.
 	bases []basesOf
+	// triggers are what an image that is built on it would take from others.
+	triggers []trigger
 }
+
+// trigger is an ONBUILD instruction that takes files from an image.
+type trigger struct{ at, instruction string }
 
 type basesOf struct {
 	platform string // empty if it is for all

@@ -64,6 +64,11 @@ func (b *DockerfileBuild) basis(ctx context.Context, tree source.Tree, files *do
 		}
 		built.frontend = plan.Frontend
 		built.bases = append(built.bases, basesOf{platform: platform, refs: plan.Bases})
+		for _, s := range plan.Triggers {
+			if t := (trigger{fmt.Sprintf("%s:%d", file, s.Line), s.Path}); !slices.Contains(built.triggers, t) {
+				built.triggers = append(built.triggers, t)
+			}
+		}
 	}
 	if len(errs) > 0 {
 		return basis{}, distinct(errs)

@@ -117,6 +117,7 @@ func (r *resolver) seal(c *candidate) {
 	if len(failed) > 0 {
 		c.err = errors.Join(c.err, &DependencyError{Images: failed})
 	}
+	c.err = errors.Join(c.err, r.triggered(c))
 	if c.err != nil {
 		return
 	}

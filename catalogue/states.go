@@ -53,7 +53,7 @@ func (e *InputError) Error() string { return e.Path + " " + e.Reason }
 // catalogue's order, with an error that holds an *ImageError for each that has
 // none: FailedImages picks them out. These match what Prune returns, or hold an
 // *InputError, what is wrong with a Dockerfile (see catalogue/dockerfile), an
-// *UnlockedError, a *DependencyError or a *CycleError; all that is wrong with an
+// *UnlockedError, a *TriggerError, a *DependencyError or a *CycleError; all that is wrong with an
 // image is reported at once. There are no states if pharos.lock cannot be read,
 // with the error of LoadLock; if all images together take more than the package
 // comment's limits, with a *TooLargeError; and when ctx ends, with an error that

@@ -67,7 +67,8 @@
 //
 //   - which variables a base image sets: a source that may depend on one is in
 //     [Reads.Unknown];
-//   - what a base image's own ONBUILD instructions do;
+//   - what a base image's own ONBUILD instructions do: [Plan.Triggers] lists
+//     those of a target that take files from elsewhere;
 //   - what RUN fetches, and what ADD does: [Plan.Remote] lists what no checksum
 //     pins;
 //   - how another frontend reads the file: it is read as the Dockerfile frontend

@@ -36,6 +36,10 @@ type Plan struct {
 	// Remote are the sources that ADD fetches, and that neither a checksum nor a
 	// commit's ID pins: the same Dockerfile may take something else tomorrow.
 	Remote []Source
+	// Triggers are the ONBUILD instructions of the target that take files from an
+	// image or a stage. Whatever is built on the target runs them, and takes what
+	// its own Dockerfile does not name. Path is the instruction.
+	Triggers []Source
 
 	file    *File
 	os      string
@@ -136,6 +140,7 @@ func (p *planner) run() error {
 		}
 		p.evaluate(s)
 	}
+	p.plan.Triggers = p.passedOn(p.stages[target])
 	return nil
 }
 

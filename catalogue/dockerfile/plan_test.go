@@ -65,6 +65,18 @@ func TestBases(t *testing.T) {
 	}
 }
 
+func TestTriggers(t *testing.T) {
+	t.Parallel()
+	p, err := parsed(t, "Dockerfile", "FROM a AS x\nONBUILD COPY --from=b c d\nFROM x AS y\nONBUILD COPY c d\nONBUILD COPY --from=x c d\nONBUILD RUN true").Plan(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Source{{Line: 5, Path: "ONBUILD COPY --from=x c d", Reason: "takes files from an image or a stage"}}
+	if diff := cmp.Diff(want, p.Triggers); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPlanErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -159,6 +159,26 @@ func (p *planner) triggers(s *stage) []command {
 	return list
 }
 
+// passedOn returns what a stage's ONBUILD instructions take from images and
+// stages where another file is built on it.
+func (p *planner) passedOn(s *stage) []Source {
+	var list []Source
+	for _, c := range s.commands {
+		onbuild, ok := c.Command.(*instructions.OnbuildCommand)
+		if !ok {
+			continue
+		}
+		trigger, err := parseTrigger(onbuild.Expression)
+		if err != nil {
+			continue // it is an error where the stage is built on
+		}
+		if len(p.dependencies(command{Command: trigger, line: c.line})) > 0 {
+			list = append(list, Source{Line: c.line, Path: "ONBUILD " + onbuild.Expression, Reason: "takes files from an image or a stage"})
+		}
+	}
+	return list
+}
+
 func parseTrigger(expression string) (instructions.Command, error) {
 	result, err := parser.Parse(strings.NewReader(expression))
 	if err != nil {
