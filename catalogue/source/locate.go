@@ -97,11 +97,12 @@ func absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// maxAlternates is how deep git follows alternates of alternates.
-const maxAlternates = 5
+// maxAlternates is how deep git follows alternates of alternates: five times.
+const maxAlternates = 6
 
 // alternates returns the object folders that one borrows from, see
-// gitrepository-layout(5), objects/info/alternates.
+// gitrepository-layout(5), objects/info/alternates. What is no folder is passed
+// over, as git does with a warning.
 func alternates(objects string) ([]string, error) {
 	seen := []string{objects}
 	from := []string{objects}
@@ -113,7 +114,7 @@ func alternates(objects string) ([]string, error) {
 				return nil, err
 			}
 			for _, at := range lines {
-				if slices.Contains(seen, at) {
+				if info, err := os.Stat(at); slices.Contains(seen, at) || err != nil || !info.IsDir() {
 					continue
 				}
 				if filepath.Base(at) != "objects" {
@@ -143,10 +144,8 @@ func readAlternates(objects string) ([]string, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		if line[0] == '"' {
-			if line, err = strconv.Unquote(line); err != nil {
-				return nil, fmt.Errorf("%s: %q: %w", file.Name(), lines.Text(), err)
-			}
+		if quoted, err := strconv.Unquote(line); err == nil && line[0] == '"' {
+			line = quoted
 		}
 		dirs = append(dirs, absolute(objects, line))
 	}

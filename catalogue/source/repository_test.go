@@ -167,6 +167,26 @@ func TestOpenLayouts(t *testing.T) {
 			git(t, dir, "clone", "-q", "--shared", dir, to+" between")
 			git(t, dir, "clone", "-q", "--shared", to+" between", to)
 		},
+		"alternates six deep": func(to string) {
+			from := dir
+			for i := range maxAlternates - 1 {
+				next := fmt.Sprint(to, " ", i)
+				git(t, dir, "clone", "-q", "--shared", "--no-checkout", from, next)
+				from = next
+			}
+			git(t, dir, "clone", "-q", "--shared", from, to)
+		},
+		"alternates that are gone": func(to string) {
+			git(t, dir, "clone", "-q", "--shared", dir, to)
+			file := filepath.Join(to, ".git", "objects", "info", "alternates")
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One is no folder, and two have no closing quote and a bad escape.
+			dead := "/gone\n/gone/objects\ngone/objects\n../description\n\"gone\n\"\\q\"\n"
+			write(t, to, ".git/objects/info/alternates", dead+string(content))
+		},
 		"separate Git folder": func(to string) { git(t, dir, "clone", "-q", "--separate-git-dir", to+".git", dir, to) },
 		"worktree configuration": func(to string) {
 			git(t, dir, "clone", "-q", dir, to)
@@ -234,7 +254,7 @@ func TestUnsupportedLayoutsAreRefused(t *testing.T) {
 		}
 	}
 	dir := newRepo(t)
-	write(t, dir, ".git/objects/info/alternates", "/somewhere/else\n")
+	write(t, dir, ".git/objects/info/alternates", t.TempDir()+"\n")
 	if _, err := Open(dir); !errors.Is(err, ErrUnsupported) {
 		t.Error(err)
 	}

@@ -87,6 +87,17 @@ var layoutCases = []struct {
 		write(t, dir, "new/x", "new")
 		return dir, ""
 	}},
+	{"alternates of alternates", func(t *testing.T) (string, string) {
+		from := newRepo(t)
+		for range 5 {
+			to := filepath.Join(temp(t), "clone")
+			runGit(t, from, "clone", "-q", "--shared", from, to)
+			from = to
+		}
+		write(t, from, "d/a", "edited")
+		write(t, from, "new", "new")
+		return from, ""
+	}},
 	{"SHA-256", func(t *testing.T) (string, string) {
 		dir := temp(t)
 		runGit(t, dir, "init", "-q", "--object-format=sha256")
