@@ -157,7 +157,13 @@ func TestQuickEdits(t *testing.T) {
 			if err := os.WriteFile(p, content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if err == nil && i%3 != 0 {
+			written, statErr := os.Stat(p)
+			if statErr != nil {
+				t.Fatal(statErr)
+			}
+			// Only in the same second: a git built without nanoseconds sees
+			// nothing of the rest.
+			if err == nil && i%3 != 0 && written.ModTime().Unix() == info.ModTime().Unix() {
 				if err := os.Chtimes(p, info.ModTime(), info.ModTime()); err != nil {
 					t.Fatal(err)
 				}
