@@ -38,3 +38,19 @@ func TestNamesThatAreNoText(t *testing.T) {
 		checkIts(t, files, found)
 	}
 }
+
+// That nothing was found must not be said where something was left out.
+func TestWhatCannotBeNamedIsSaid(t *testing.T) {
+	t.Parallel()
+	files := map[string]source.File{}
+	for _, name := range []string{"x\x1b[31m/Dockerfile", "x\ny/Dockerfile", `x\y/Dockerfile`, "x\xff/Dockerfile", "x\x01/main.go", "vendor/x\x01/Dockerfile"} {
+		files[name] = source.File{Content: "FROM scratch\n"}
+	}
+	found := look(t, files, options(t))
+	text := string(found.YAML)
+	const want = `"x\x01/main.go", "x\ny/Dockerfile", "x\x1b[31m/Dockerfile" and 2 more: left out`
+	if len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], want) || strings.Contains(text, "No Go program") {
+		t.Errorf("the notes are %q, the file is\n%s", found.Notes, text)
+	}
+	checkIts(t, files, found)
+}

@@ -2,8 +2,10 @@ package detect
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,19 +23,40 @@ func (d *detection) scan(ctx context.Context) error {
 		return err
 	}
 	d.isFile = map[string]bool{}
+	var unnamed []string
 	for _, f := range files {
 		d.files = append(d.files, f.Path)
 		if !f.Mode.IsFile() {
 			continue
 		}
 		d.isFile[f.Path] = true
-		if !ignored(path.Dir(f.Path)) && writable(f.Path) {
+		switch base := path.Base(f.Path); {
+		case ignored(path.Dir(f.Path)):
+		case writable(f.Path):
 			d.seen = append(d.seen, f.Path)
+		case isDockerfile(base) || base == "go.mod" || base == "main.go":
+			unnamed = append(unnamed, strconv.QuoteToASCII(f.Path))
 		}
 	}
+	d.noteUnnamed(unnamed)
 	d.folders = newFolders(d.files)
 	d.withOwn, err = withOwn(ctx, d.tree)
 	return err
+}
+
+// noteUnnamed says what may make an image, and has a name that keeps it from being
+// looked at.
+func (d *detection) noteUnnamed(files []string) {
+	const most = 3
+	if len(files) == 0 {
+		return
+	}
+	d.left = true
+	more := ""
+	if n := len(files) - most; n > 0 {
+		files, more = files[:most], fmt.Sprintf(" and %d more", n)
+	}
+	d.note("%s%s: left out, since pharos.yaml cannot name what has a control character, a backslash or bytes that are no UTF-8 in its path", strings.Join(files, ", "), more)
 }
 
 // withOwn is the tree as it will be: with pharos.yaml and pharos.lock.
