@@ -30,11 +30,20 @@ const (
 	maxAttributes = 1 << 20
 	// maxLFSLines is how many lines are told apart; more stand for all files.
 	maxLFSLines = 1000
-	// lfsVersion begins every pointer, and lfsSize is more than one has, in bytes
+	// lfsSize is more than a pointer has, in bytes
 	// (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md).
-	lfsVersion = "version https://git-lfs.github.com/spec/v1\n"
-	lfsSize    = 1024
+	lfsSize = 1024
 )
+
+// isLFSVersion says whether a line begins a pointer. Git LFS still takes those of
+// the programs that it was before.
+func isLFSVersion(line string) bool {
+	switch line {
+	case "version https://git-lfs.github.com/spec/v1", "version https://hawser.github.com/spec/v1", "version http://git-media.io/v/2":
+		return true
+	}
+	return false
+}
 
 // lfsLines returns the patterns of the lines that send files through Git LFS, as
 // they stand in a .gitattributes. Lines that take others back are not looked at:

@@ -1,12 +1,12 @@
 package catalogue
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -91,14 +91,16 @@ func (l *lfsLook) isPointer(ctx context.Context, id source.ID) (bool, error) {
 		return false, err
 	}
 	defer content.Close()
-	if size >= lfsSize || size < int64(len(lfsVersion)) {
+	if size >= lfsSize {
 		return false, nil
 	}
-	begin := make([]byte, len(lfsVersion))
-	if _, err := io.ReadFull(content, begin); err != nil {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(content, data); err != nil {
 		return false, err
 	}
-	return bytes.Equal(begin, []byte(lfsVersion)), nil
+	// As for Git LFS, blank lines before it and the ends of lines do not count.
+	first, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	return isLFSVersion(strings.TrimSuffix(first, "\r")), nil
 }
 
 // refuseLFS returns an *LFSError for every pointer in a pruned tree, the first

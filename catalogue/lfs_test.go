@@ -75,6 +75,33 @@ func TestPruneRefusesLFSPointers(t *testing.T) {
 	}
 }
 
+// Git LFS takes pointers in other forms than it writes.
+func TestPruneRefusesLFSPointersInEveryForm(t *testing.T) {
+	t.Parallel()
+	now := pointer("").content
+	for name, c := range map[string]struct {
+		content string
+		pointer bool
+	}{
+		"as it is written": {now, true},
+		"of hawser":        {strings.Replace(now, "git-lfs", "hawser", 1), true},
+		"of git-media":     {strings.Replace(now, "https://git-lfs.github.com/spec/v1", "http://git-media.io/v/2", 1), true},
+		"after a line":     {"\n" + now, true},
+		"lines of Windows": {strings.ReplaceAll(now, "\n", "\r\n"), true},
+		"nothing":          {"", false},
+		"another version":  {strings.Replace(now, "v1", "v2", 1), false},
+		"with more on it":  {strings.Replace(now, "v1", "v1 x", 1), false},
+		"after text":       {"x\n" + now, false},
+		"as long as none":  {now + strings.Repeat("x", lfsSize-len(now)), false},
+	} {
+		tree := makeTree(t, file{path: attributesFile, content: "*.bin filter=lfs\n"}, file{path: "a.bin", content: c.content})
+		_, _, err := Prune(t.Context(), tree, mustPatterns(t, "*.bin"))
+		if got := lfsPaths(t, err); (len(got) == 1) != c.pointer {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Files that are stored in Git after all are none of Git LFS's business, and no
 // large one is read to find that out.
 func TestLFSReadsNoMoreThanItMust(t *testing.T) {
