@@ -148,18 +148,24 @@ func (d *delivery) announce(ctx context.Context) (err error) {
 	}
 	d.emit(Event{Type: EventAttemptRecorded, Receipt: d.id, Outcome: receipt.OutcomeAttempt})
 
-	if err := d.settle(ctx); err != nil || d.pointers.Applied == d.id {
+	if err := d.settle(ctx); err != nil {
 		return err
+	}
+	before := d.pointers.Applied
+	if before == d.id && d.situation.damage.pointers == nil {
+		return nil
 	}
 	repository, err := d.repository(ctx)
 	if err != nil {
 		return err
 	}
-	before := d.pointers.Applied
 	if err := d.movePointers(ctx, receipt.Pointers{Applied: d.id, Live: d.pointers.Live, Repository: repository}); err != nil {
 		return err
 	}
 	d.emit(Event{Type: EventAppliedMoved, Receipt: d.id})
+	if before == d.id {
+		return nil // what else they say was damaged
+	}
 	return d.supersede(ctx, before)
 }
 
