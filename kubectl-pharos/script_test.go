@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
@@ -88,6 +89,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"why":        why,
 	"release":    release,
 	"damage":     damage,
+	"pointers":   pointers,
 	"restricted": restricted(devtest.Rights{}),
 	"reader": restricted(devtest.Rights{
 		Namespaced: []rbacv1.PolicyRule{
@@ -174,6 +176,20 @@ func damage(ts *testscript.TestScript, _ bool, _ []string) {
 	_, hex, _ := strings.Cut(strings.TrimSpace(ts.ReadFile("stdout")), "/")
 	maps := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().ConfigMaps(ns)
 	ts.Check(maps.Delete(t.Context(), "pharos-"+ns+"."+hex, metav1.DeleteOptions{}))
+}
+
+// pointers PATCH changes the pointers by a merge patch, and pointers gone deletes
+// them.
+func pointers(ts *testscript.TestScript, _ bool, args []string) {
+	t := ts.Value(testingTB{}).(testing.TB)
+	ns := ts.Getenv("NS")
+	maps := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().ConfigMaps(ns)
+	if args[0] == "gone" {
+		ts.Check(maps.Delete(t.Context(), "pharos-"+ns, metav1.DeleteOptions{}))
+		return
+	}
+	_, err := maps.Patch(t.Context(), "pharos-"+ns, types.MergePatchType, []byte(args[0]), metav1.PatchOptions{})
+	ts.Check(err)
 }
 
 // restricted has the plugin run as somebody with few rights.

@@ -138,13 +138,18 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 		linef(w, "Applied:  not known: see kubectl pharos reconcile --help about --adopt")
 	case st.Applied == nil:
 		linef(w, "Applied:  nothing yet: kubectl pharos reconcile")
+	case st.Live != nil && st.Live.ID == st.Applied.ID && len(st.Unreadable) > 0:
+		linef(w, "Commit:   %s, applied and, as the pointers say, live (receipt %s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
 	case st.Live != nil && st.Live.ID == st.Applied.ID:
 		linef(w, "Commit:   %s, applied and live (receipt %s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
 	default:
 		linef(w, "Applied:  %s (receipt %s): this is what the target was told", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
-		if st.Live == nil {
+		switch {
+		case st.LiveUnknown:
+			linef(w, "Live:     not known")
+		case st.Live == nil:
 			linef(w, "Live:     no receipt yet")
-		} else {
+		default:
 			linef(w, "Live:     %s (receipt %s): this is what it was last healthy at", shortID(st.Live.Record.Commit), st.Live.ID.Short())
 		}
 	}

@@ -14,6 +14,8 @@ type Status struct {
 	// Applied is the receipt that the target was last told, Live the one that
 	// it was last seen healthy at. Nil if there is none, or it is unreadable.
 	Applied, Live *ReceiptStatus
+	// LiveUnknown says that Live is nil because it is unreadable.
+	LiveUnknown bool
 	// Unreadable are the records that cannot be used. If Applied is among them,
 	// the target's objects were not looked at.
 	Unreadable []Unreadable
@@ -31,10 +33,14 @@ type ReceiptStatus struct {
 	Record receipt.Record
 }
 
-// Unreadable is a record of a target that is gone, or is not what its name says.
+// Unreadable is a record of a target that is gone, is not what its name says, or
+// is of another cluster.
 type Unreadable struct {
 	What string // "the applied receipt 3f2a9c…"
-	Err  error  // names the file or the object; matches receipt.ErrNotFound or receipt.ErrCorrupt
+	// Err says which file or object it is, and why. It matches
+	// receipt.ErrNotFound or receipt.ErrCorrupt, but for a receipt of another
+	// cluster.
+	Err error
 }
 
 // IsLive says whether the target is healthy, undrifted, and at the receipt that
@@ -51,6 +57,7 @@ func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 		return Status{}, TargetError(err)
 	}
 	st := Status{Target: l.Target, ClusterUID: s.clusterUID, Last: s.last, Lease: s.lease, Unreadable: s.unreadable()}
+	st.LiveUnknown = s.live == nil && (s.pointers.Live != "" || s.damage.pointers != nil)
 	if s.live != nil {
 		st.Live = &ReceiptStatus{ID: s.pointers.Live, Record: *s.live}
 	}
