@@ -5,8 +5,9 @@
 // COPY of a folder takes what is there, an embedding pattern matches fewer files,
 // a source file that a build constraint chooses is missing without anybody
 // noticing. [Check] finds these beforehand, and says which pattern would declare
-// what is left out; and it finds patterns of which the recipe reads nothing, so
-// that the image is built again for changes that cannot reach it.
+// what is left out; and it finds patterns of which the recipe reads nothing, and
+// build arguments that no Dockerfile declares, so that the image is built again
+// for changes that cannot reach it.
 //
 // # What a recipe reads
 //

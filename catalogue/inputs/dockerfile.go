@@ -31,6 +31,9 @@ func (k *check) dockerfile() error {
 		return nil
 	}
 	d := &dockerfileCheck{check: k, file: file, pruned: map[string]bool{}, read: map[string]bool{}, known: true, said: map[string]bool{}}
+	for _, name := range parsed.Undeclared(b.Args) {
+		d.say(file, fmt.Sprintf("%s: no ARG declares the argument %s, so it changes the fingerprint and not the image: declare it, or remove it from the recipe", file, name))
+	}
 	for _, platform := range k.image.Platforms {
 		own, err := k.contexts.Find(k.ctx, file, content, dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
 		if err != nil {

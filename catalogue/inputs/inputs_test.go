@@ -225,6 +225,11 @@ func TestCheck(t *testing.T) {
 			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f") + "- name: y\n  build: {dockerfile: {path: g/Dockerfile}}\n  inputs: [f]\n",
 			more: "-- f/Dockerfile --\nnonsense\n",
 		},
+		"arguments that nothing declares": {
+			yaml: image("{dockerfile: {path: f/Dockerfile, args: {MODE: dev, mode: dev, HTTP_PROXY: x}}}", "f"),
+			more: "-- f/Dockerfile --\nFROM scratch\nARG MODE\nCOPY f /\n",
+			want: []string{`f/Dockerfile: no ARG declares the argument mode, so it changes the fingerprint and not the image: declare it, or remove it from the recipe`},
+		},
 		"files": {
 			yaml: image("{files: {from: site/src}}", "site/src/a.ts, site/README.md"),
 			want: []string{`inputs: of "site/README.md" (1 file) nothing is read by site/src, so its changes build the image again for nothing: remove it`},
