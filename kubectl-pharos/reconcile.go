@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/receipt"
@@ -110,12 +111,22 @@ func (o *reconcileOptions) check() error {
 	return nil
 }
 
+// hint explains a revision that was meant as the value of --dry-run, which may
+// go without one, and so takes none from the next argument.
+func (o *reconcileOptions) hint(err error) error {
+	meant := slices.Contains([]string{"none", string(lifecycle.DryRunServer), string(lifecycle.DryRunClient)}, o.rev)
+	if !meant || o.dryRun != string(lifecycle.DryRunServer) || !errors.Is(err, source.ErrUnknownRevision) {
+		return err
+	}
+	return fmt.Errorf("%w\nIf it is how to try: --dry-run=%s", err, o.rev)
+}
+
 // reconcile fills in what is known before the delivery begins.
 func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (lifecycle.ReconcileResult, error) {
 	none := lifecycle.ReconcileResult{}
 	repo, commit, err := o.commit(ctx, o.rev)
 	if err != nil {
-		return none, err
+		return none, o.hint(err)
 	}
 	f.Commit, f.subject = string(commit.ID), commit.Subject
 	if o.rev == "" {
