@@ -31,6 +31,7 @@ func exchanged(old, new []ground, renamed bool) []exchange {
 		})
 		return taken
 	}
+	take(func(o, n ground) bool { return o == n })
 	take(func(o, n ground) bool { return o.id == n.id })
 	changed := take(func(o, n ground) bool { return o.name == n.name })
 	if renamed {
@@ -59,19 +60,28 @@ func bases(is recorded, old, new *recorded, before, after *State) []Reason {
 	return reasons
 }
 
-// bases returns what was recorded, by the names that the state still knows.
+// bases returns what was recorded, by the names that the state still knows. Of
+// several that are the same image, each is given to one line: which to which does
+// not matter, since all of them say the same.
 func (r *recorded) bases(state *State) []ground {
 	if r == nil {
 		return nil
 	}
+	refs := state.Bases
+	if r.field == "frontend" && state.Frontend != "" {
+		refs = []string{state.Frontend}
+	}
+	names := map[string][]string{}
+	for _, ref := range refs {
+		name, digest, _ := strings.Cut(ref, "@")
+		names[digest] = append(names[digest], name)
+	}
 	var all []ground
 	for _, digest := range r.texts() {
 		g := ground{id: digest}
-		for _, ref := range append(slices.Clone(state.Bases), state.Frontend) {
-			if name, at, _ := strings.Cut(ref, "@"); at == digest {
-				g.name = name
-				break
-			}
+		if known := names[digest]; len(known) > 0 {
+			g.name = known[0]
+			names[digest] = append(known[1:], g.name)
 		}
 		all = append(all, g)
 	}

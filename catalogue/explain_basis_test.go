@@ -96,6 +96,31 @@ func TestExplainBasesOfDockerfiles(t *testing.T) {
 	}
 }
 
+// Two references may stand for one image, until one of them moves.
+func TestExplainBasesThatAreTheSameImage(t *testing.T) {
+	t.Parallel()
+	d := func(digit string) string { return "sha256:" + strings.Repeat(digit, 64) }
+	side := func(b, frontend string) Side {
+		s := stateWith(t, "web", "builder=dockerfile", "dockerfile.path=Dockerfile", "dockerfile.frontend="+frontend,
+			"dockerfile.base.0000="+b, "dockerfile.base.0001="+d("1"))
+		s.Bases, s.Frontend = []string{"a:1@" + d("1"), "b:1@" + b}, "c:1@"+frontend
+		return Side{States: []State{s}}
+	}
+	for name, c := range map[string]struct {
+		old, new Side
+		want     string
+	}{
+		"a base":       {side(d("1"), d("3")), side(d("2"), d("3")), "base of Dockerfile: b:1@" + d("1") + " → b:1@" + d("2")},
+		"a base back":  {side(d("2"), d("3")), side(d("1"), d("3")), "base of Dockerfile: b:1@" + d("2") + " → b:1@" + d("1")},
+		"the frontend": {side(d("1"), d("1")), side(d("1"), d("4")), "frontend of Dockerfile: c:1@" + d("1") + " → c:1@" + d("4")},
+	} {
+		x := explained(t, "web", c.old, c.new)
+		if diff := cmp.Diff([]string{c.want}, described(x.Reasons, "")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // An image on another one changes with it, for the other one's reasons.
 func TestExplainDependencies(t *testing.T) {
 	t.Parallel()
