@@ -95,7 +95,10 @@
 //	git ls-tree -r -z HEAD -- services/api go.mod | git update-index -z --index-info
 //	git write-tree
 //
-// A directory that is chosen as a whole keeps its ID and is not written anew.
+// A directory that is chosen as a whole keeps its ID and is not written anew. So
+// where another program than git wrote it, with a mode such as 100664, the ID is
+// not the one that git computes from the files, and changes when git writes the
+// directory; what is built is the same.
 // The pruned tree is all that a build may read, so what cannot be built in is
 // refused:
 //

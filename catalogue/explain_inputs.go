@@ -23,6 +23,9 @@ func explainInputs(ctx context.Context, recordedOld, recordedNew *recorded, old,
 	if err != nil {
 		return nil, fmt.Errorf("compare the inputs %s and %s: %w", oldID, newID, err)
 	}
+	if len(changes) == 0 {
+		return []Reason{{Kind: ReasonInput, Change: ChangeForm, Old: oldID, New: newID}}, nil
+	}
 	var reasons []Reason
 	for _, c := range changes {
 		for _, change := range kindsOf(c) {

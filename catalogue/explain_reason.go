@@ -33,14 +33,18 @@ const (
 	ChangeModified Change = "modified" // another content, target of a link, or commit of a submodule
 	ChangeMode     Change = "mode"     // whether it is executable
 	ChangeType     Change = "type"     // file, symbolic link or submodule
+	// ChangeForm is that of all inputs: the files are the same, but a directory is
+	// written in another way, such as with the mode 100664, which git gives to no
+	// file.
+	ChangeForm Change = "form"
 )
 
 // Reason is one reason why an image changed.
 type Reason struct {
 	Kind ReasonKind `json:"kind"`
-	// Path is the path of an input from the root of the tree. It is empty if
-	// the files of a side are not at hand: Old and New are the IDs of the pruned
-	// trees then. Of another reason it is the file that says so, if that is not
+	// Path is the path of an input from the root of the tree. It is empty with
+	// ChangeForm, and if the files of a side are not at hand: Old and New are the
+	// IDs of the pruned trees then. Of another reason it is the file that says so, if that is not
 	// pharos.yaml: a Dockerfile for what the image is built on, go.mod or go.work
 	// for the toolchain.
 	Path string `json:"path,omitempty"`
@@ -149,6 +153,8 @@ func (r Reason) String() string {
 
 func (r Reason) input(moved string) string {
 	switch {
+	case r.Change == ChangeForm:
+		return "its inputs: tree " + moved + ", which hold the same files, but one was not written as git writes it: with the mode 100664, say"
 	case r.Path == "":
 		return "its inputs: tree " + moved + ", which cannot be compared here"
 	case r.Change == ChangeMode:

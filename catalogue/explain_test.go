@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -263,4 +264,51 @@ func TestExplainSchema(t *testing.T) {
 	if len(x.Reasons) != 1 || x.Reasons[0].String() != "the builder's version: 0 → "+GoBuilderVersion {
 		t.Errorf("got %v", x.Reasons)
 	}
+}
+
+// Trees that other programs than git wrote may differ, and hold the same files.
+func TestExplainTheFormOfTrees(t *testing.T) {
+	t.Parallel()
+	m := source.NewMemory()
+	dir, err := m.PutTree([]source.Entry{{Name: "f", Mode: source.ModeFile, ID: m.PutBlob(nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := otherForm{Objects: m, id: source.ID(strings.Repeat("12", 20)), of: dir}
+	side := func(dir source.ID) Side {
+		id, err := m.PutTree([]source.Entry{{Name: "d", Mode: source.ModeDir, ID: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs, _, err := Prune(t.Context(), source.Tree{ID: id, Objects: objects}, mustPatterns(t, "d"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := stateWith(t, "web", "tree="+string(inputs.ID))
+		s.Inputs = inputs
+		return Side{States: []State{s}}
+	}
+	old, new := side(objects.id), side(dir)
+	want := []Reason{{Kind: ReasonInput, Change: ChangeForm, Old: text(string(old.States[0].Inputs.ID)), New: text(string(new.States[0].Inputs.ID))}}
+	x := explained(t, "web", old, new)
+	if diff := cmp.Diff(want, x.Reasons); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	if !strings.Contains(x.Reasons[0].String(), "hold the same files") {
+		t.Errorf("it says %q", x.Reasons[0])
+	}
+}
+
+// otherForm has a tree under a second ID, as one that holds the same entries and
+// is not written as git writes it.
+type otherForm struct {
+	source.Objects
+	id, of source.ID
+}
+
+func (o otherForm) Tree(ctx context.Context, id source.ID) ([]source.Entry, error) {
+	if id == o.id {
+		id = o.of
+	}
+	return o.Objects.Tree(ctx, id)
 }
