@@ -109,6 +109,34 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
+// The examples of the documentation are accepted, once what they shorten is there.
+func TestAcceptsTheDocumentation(t *testing.T) {
+	t.Parallel()
+	s := compile(t, schema.JSON())
+	doc, err := os.ReadFile("../../docs/pharos-yaml.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for part := range strings.SplitSeq(string(doc), "```yaml\n") {
+		example, _, _ := strings.Cut(part, "```")
+		if !strings.HasPrefix(example, "apiVersion: ") || !strings.Contains(example, "pharos.dev/") {
+			continue
+		}
+		found++
+		example = strings.ReplaceAll(example, "sha256:…", "sha256:"+strings.Repeat("0", 64))
+		if err := byParsers([]byte(example)); err != nil {
+			t.Errorf("the parsers refuse\n%s\n%v", example, err)
+		}
+		if err := bySchema(s, []byte(example)); err != nil {
+			t.Errorf("the schema refuses\n%s\n%v", example, err)
+		}
+	}
+	if found < 2 {
+		t.Errorf("the documentation has %d whole examples", found)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	s := compile(t, schema.JSON())
