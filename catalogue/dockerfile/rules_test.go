@@ -116,7 +116,7 @@ func TestLongPatternsAreRefused(t *testing.T) {
 	}
 	for _, content := range []string{
 		"FROM scratch\nCOPY --exclude=" + long + " . /\n",
-		"FROM scratch AS s\n" + strings.Repeat("ONBUILD COPY --exclude="+strings.Repeat("*a", 500)+" . /\n", 200) + "FROM s\n" + strings.Repeat("COPY --exclude="+strings.Repeat("*a", 500)+" . /\n", 100),
+		"FROM scratch AS s\n" + strings.Repeat("ONBUILD COPY --exclude="+strings.Repeat("a", 1000)+" . /\n", 200) + "FROM s\n" + strings.Repeat("COPY --exclude="+strings.Repeat("a", 1000)+" . /\n", 100),
 	} {
 		f, err := Parse("Dockerfile", []byte(content))
 		if err == nil {
