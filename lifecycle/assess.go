@@ -25,8 +25,9 @@ type situation struct {
 	// last is the latest outcome of the applied receipt.
 	last *receipt.Outcome
 	// seen is what the live receipt's last live outcome saw; nil if it is not
-	// known.
-	seen []receipt.Seen
+	// known. Proven says that there is such an outcome.
+	seen   []receipt.Seen
+	proven bool
 }
 
 // assess reads the target: six requests at most, three round trips deep.
@@ -135,6 +136,10 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	}
 	if s.pointers.Live == s.pointers.Applied {
 		s.live = s.applied
+		// The outcomes of a receipt that is gone go with it.
+		if s.live != nil && !s.proven && s.damage.outcomes == nil {
+			s.damage.outcomes = goneError("none of them says that it was live, and the pointers do")
+		}
 	}
 	return nil
 }
@@ -178,16 +183,11 @@ func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
 	if err != nil {
 		return fmt.Errorf("read the outcomes of receipt %s: %w", s.pointers.Applied, err)
 	}
-	live := s.pointers.Live == s.pointers.Applied
-	proven := false
 	for i := range outcomes {
 		s.last = &outcomes[i]
-		if outcomes[i].Type == receipt.OutcomeLive && live {
-			s.seen, proven = outcomes[i].Objects, true
+		if outcomes[i].Type == receipt.OutcomeLive && s.pointers.Live == s.pointers.Applied {
+			s.seen, s.proven = outcomes[i].Objects, true
 		}
-	}
-	if live && !proven {
-		s.damage.outcomes = goneError("none of them says that it was live, and the pointers do")
 	}
 	return nil
 }
