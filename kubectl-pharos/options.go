@@ -6,7 +6,7 @@ import (
 )
 
 // kubectlFlag annotates the flags that kubectl's own commands take too.
-const kubectlFlag = "pharos.dev/kubectl"
+const kubectlFlag = "kubectl"
 
 // markKubectl annotates all flags of a set, as which it has only kubectl's.
 func markKubectl(flags *pflag.FlagSet) {
