@@ -1,0 +1,17 @@
+package processgroup
+
+import (
+	"os/exec"
+	"strconv"
+)
+
+// Own makes all that a command starts end with it when its context ends.
+func Own(cmd *exec.Cmd) {
+	cmd.Cancel = func() error {
+		// Windows has no process groups to kill; taskkill walks the tree.
+		if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run() == nil {
+			return nil
+		}
+		return cmd.Process.Kill()
+	}
+}

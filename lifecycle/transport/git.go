@@ -1,0 +1,166 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/processgroup"
+)
+
+// git runs the git program in a private repository.
+type git struct {
+	program string
+	env     []string
+	address address
+	config  string // the file of the checkout's configuration, "" for none
+	log     *slog.Logger
+}
+
+// settings keep git from starting or signing anything, and from waiting for a
+// server that has gone silent.
+var settings = []string{
+	"-c", "core.hooksPath=" + os.DevNull,
+	"-c", "gc.auto=0",
+	"-c", "push.gpgSign=false",
+	"-c", "push.pushOption=",
+	"-c", "http.lowSpeedLimit=1",
+	"-c", "http.lowSpeedTime=60",
+}
+
+// lookup returns the commit that a reference of the server names, "" if there is
+// no such reference.
+func (g *git) lookup(ctx context.Context, repo *repository, ref string) (source.ID, error) {
+	out, err := g.remote(ctx, repo, "ls-remote", "--refs", "--", g.address.text, ref)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(out)) { // a pattern matches the end of names too
+		if id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
+			return source.ID(id), nil
+		}
+	}
+	return "", nil
+}
+
+// push has the server's reference name the commit, if it still is as it was.
+func (g *git) push(ctx context.Context, repo *repository, commit source.ID, ref string, was source.ID) error {
+	_, err := g.remote(ctx, repo, "push", "--porcelain", "--no-progress", "--no-verify", "--no-follow-tags",
+		"--recurse-submodules=no", "--thin", "--force-with-lease="+ref+":"+string(was),
+		"--", g.address.text, string(commit)+":"+ref)
+	return err
+}
+
+// remote runs a command that speaks with the server, with what the checkout is
+// configured to say to it.
+func (g *git) remote(ctx context.Context, repo *repository, args ...string) ([]byte, error) {
+	var configured []string
+	if g.config != "" {
+		out, err := g.run(ctx, repo, nil, nil, "config", "--file", g.config, "--includes", "--null",
+			"--get-regexp", `^(credential|http|url)\.`)
+		if err != nil && !isStatus(err, 1) { // nothing is configured
+			return nil, err
+		}
+		for record := range strings.SplitSeq(string(out), "\x00") {
+			if key, value, ok := strings.Cut(record, "\n"); ok {
+				configured = append(configured, key, value)
+			} else if record != "" { // a key alone is a true one
+				configured = append(configured, record, "true")
+			}
+		}
+	}
+	return g.run(ctx, repo, configured, nil, args...)
+}
+
+// run returns what git wrote to its output. The configuration is keys and values.
+func (g *git) run(ctx context.Context, repo *repository, configuration []string, stdin []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, g.program, slices.Concat(settings, args)...)
+	processgroup.Own(cmd)
+	cmd.Dir = repo.dir
+	cmd.Env = append(configure(g.env, configuration), "GIT_DIR="+repo.dir, "PWD="+repo.dir)
+	cmd.WaitDelay = 10 * time.Second // for what left the group and holds the pipes
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	said := redact(strings.TrimSpace(stderr.String()))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &gitError{command: args[0], err: err, stderr: said, rejected: rejection(stdout.String())}
+	}
+	if said != "" {
+		g.log.DebugContext(ctx, "git remarks", "server", g.address.text, "command", args[0], "stderr", said)
+	}
+	return stdout.Bytes(), nil
+}
+
+// environment returns the environment of the git program: the caller's, without
+// what points it at one repository, has it print more, or could ask somebody.
+func environment(env []string, a address) []string {
+	if env == nil {
+		env = (&exec.Cmd{}).Environ() // as git is started without it
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return elsewhere(name) || strings.HasPrefix(name, "GIT_TRACE") || name == "GIT_CURL_VERBOSE"
+	})
+	env = append(env,
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=http:https",
+		// An empty GIT_ASKPASS is none, whatever else is configured.
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GCM_INTERACTIVE=never",
+		"LC_ALL=C", // of the messages that are judged by their words
+	)
+	if a.user == nil {
+		return env
+	}
+	password, _ := a.user.Password()
+	basic := base64.StdEncoding.EncodeToString([]byte(a.user.Username() + ":" + password))
+	return configure(env, []string{"http." + a.text + ".extraHeader", "Authorization: Basic " + basic})
+}
+
+// configure adds settings to those that the environment holds already, where
+// other users of the machine do not see them. See git-config(1), Environment.
+func configure(env, settings []string) []string {
+	if len(settings) == 0 {
+		return slices.Clone(env)
+	}
+	const count = "GIT_CONFIG_COUNT="
+	n := 0
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		text, is := strings.CutPrefix(v, count)
+		if is {
+			n, _ = strconv.Atoi(text) // git refuses what is no number, with or without ours
+		}
+		return is
+	})
+	for i := 0; i+1 < len(settings); i += 2 {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, settings[i+1]))
+		n++
+	}
+	return append(env, count+strconv.Itoa(n))
+}
+
+// elsewhere holds for the variables with which git, in a hook say, points the
+// programs that it starts at one repository. See git(1), Environment Variables.
+func elsewhere(name string) bool {
+	switch name {
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_IMPLICIT_WORK_TREE",
+		"GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE",
+		"GIT_DEFAULT_HASH", "GIT_CONFIG":
+		return true
+	}
+	return false
+}
