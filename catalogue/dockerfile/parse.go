@@ -93,6 +93,22 @@ func (f *File) instructions() ([]instructions.Stage, []instructions.ArgCommand, 
 	return instructions.Parse(f.ast, silent())
 }
 
+// Stages returns the names of the stages, in lower case and the order of the
+// file, without those that have none.
+func (f *File) Stages() []string {
+	stages, _, err := f.instructions()
+	if err != nil {
+		return nil // Parse has had them
+	}
+	var names []string
+	for _, s := range stages {
+		if s.Name != "" {
+			names = append(names, strings.ToLower(s.Name))
+		}
+	}
+	return names
+}
+
 // silent is a linter that says nothing. Without one, BuildKit's parser panics at
 // a comment such as "# check=skip=all" behind the first instruction.
 func silent() *linter.Linter { return linter.New(&linter.Config{}) }

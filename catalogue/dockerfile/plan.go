@@ -40,11 +40,20 @@ type Plan struct {
 	// image or a stage. Whatever is built on the target runs them, and takes what
 	// its own Dockerfile does not name. Path is the instruction.
 	Triggers []Source
+	// Secrets and SSH are the secrets and SSH agents that RUN mounts, each where
+	// an instruction names it, if its id is known.
+	Secrets, SSH []Mount
 
 	file    *File
 	os      string
 	takes   []take
 	unknown []Source
+}
+
+// Mount is a secret or an SSH agent that an instruction mounts.
+type Mount struct {
+	Line int    // of the instruction, counted from 1
+	ID   string // of the secret or the agent, with arguments expanded
 }
 
 // TargetError is returned for a target that a Dockerfile does not have.

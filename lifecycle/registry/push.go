@@ -35,9 +35,8 @@ func (r *Registry) Push(ctx context.Context, repository string, index v1.ImageIn
 	if err != nil {
 		return "", &lifecycle.Error{Op: op, On: repository, Err: err}
 	}
-	index, ok := mutate.Annotations(index, map[string]string{keys.Fingerprint: string(fp)}).(v1.ImageIndex)
-	if !ok {
-		return "", &lifecycle.Error{Op: op, On: repository, Err: errNotAnIndex}
+	if index, err = annotate(index, fp); err != nil {
+		return "", &lifecycle.Error{Op: op, On: repository, Err: err}
 	}
 	digest, err := index.Digest()
 	if err != nil {
@@ -59,6 +58,23 @@ func (r *Registry) Push(ctx context.Context, repository string, index v1.ImageIn
 		}
 	}
 	return lifecycle.Digest(digest.String()), nil
+}
+
+// annotate annotates an index with its fingerprint. One that has the annotation
+// stays as it is, byte for byte: others may know it by its digest.
+func annotate(index v1.ImageIndex, fp catalogue.Fingerprint) (v1.ImageIndex, error) {
+	m, err := index.IndexManifest()
+	if err != nil {
+		return nil, fmt.Errorf("read the image index: %w", err)
+	}
+	if m.Annotations[keys.Fingerprint] == string(fp) {
+		return index, nil
+	}
+	annotated, ok := mutate.Annotations(index, map[string]string{keys.Fingerprint: string(fp)}).(v1.ImageIndex)
+	if !ok {
+		return nil, errNotAnIndex
+	}
+	return annotated, nil
 }
 
 // pushIndex sends an index from the bottom up. A pusher that is given an index

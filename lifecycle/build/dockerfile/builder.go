@@ -1,0 +1,239 @@
+package dockerfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/registry"
+)
+
+// Registry answers for what BuildKit pushed; *registry.Registry is one. It must
+// be safe for concurrent use.
+type Registry interface {
+	// Lookup asks for the image index of a digest.
+	Lookup(ctx context.Context, repository string, digest lifecycle.Digest) (lifecycle.RegistryImage, error)
+	// Image returns one platform's image behind a reference by digest.
+	Image(ctx context.Context, reference, platform string) (v1.Image, error)
+}
+
+// Config is what a builder works with.
+type Config struct {
+	// Backend is how BuildKit is reached. It is required.
+	Backend Backend
+	// Registry is asked for every image that was built. It is required.
+	Registry Registry
+	// Log receives, at level debug, how long each step took. The default
+	// discards it.
+	Log *slog.Logger
+}
+
+// Builder builds images of Dockerfiles. It is safe for concurrent use.
+type Builder struct {
+	backend  Backend
+	registry Registry
+	log      *slog.Logger
+}
+
+var _ lifecycle.Builder = (*Builder)(nil)
+
+// New returns a Builder. It fails if there is no backend or no registry.
+// Neither is asked for anything yet.
+func New(c Config) (*Builder, error) {
+	switch {
+	case c.Backend == nil:
+		return nil, errors.New("set up the Dockerfile builder: no backend is given")
+	case c.Registry == nil:
+		return nil, errors.New("set up the Dockerfile builder: no registry is given")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Builder{backend: c.Backend, registry: c.Registry, log: c.Log}, nil
+}
+
+// build is one image being built.
+type build struct {
+	*Builder
+	request lifecycle.BuildRequest
+	recipe  *catalogue.DockerfileBuild
+	file    string // the Dockerfile's path
+}
+
+// Build implements [lifecycle.Builder]. Errors that the image's inputs cause are
+// *[lifecycle.BuildError]; those of BuildKit, the registry and their machines
+// are *[lifecycle.Error], and hold a *[NotSuppliedError] if secrets are not
+// there; if ctx ends, the error matches its cause.
+func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
+	name := r.State.Image.Name
+	if r.State.Image.Build.Dockerfile == nil {
+		return lifecycle.BuildResult{}, &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for a Dockerfile"}
+	}
+	if r.Output == nil {
+		r.Output = io.Discard
+	}
+	if r.Full.Objects == nil {
+		r.Full = r.State.Inputs
+	}
+	recipe := r.State.Image.Build.Dockerfile
+	run := &build{Builder: b, request: r, recipe: recipe, file: dockerfilePath(recipe)}
+	res, err := run.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return lifecycle.BuildResult{}, &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
+	}
+	return res, err
+}
+
+func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
+	start := time.Now()
+	p, err := b.plan(ctx)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	solve, err := b.solve(p)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "read the Dockerfile", &start)
+	solved, err := b.backend.Solve(ctx, solve)
+	if err != nil {
+		return lifecycle.BuildResult{}, b.explain(ctx, p, err)
+	}
+	b.step(ctx, "built and pushed", &start)
+	res, err := b.result(ctx, solved)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	b.step(ctx, "asked the registry for it", &start)
+	return res, nil
+}
+
+// result is what the registry has now. BuildKit says that it pushed; this is
+// what can be delivered.
+func (b *build) result(ctx context.Context, solved Solved) (lifecycle.BuildResult, error) {
+	found, err := b.registry.Lookup(ctx, b.request.Repository, solved.Digest)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	want := b.platforms()
+	switch {
+	case found.Fingerprint != b.request.State.Fingerprint:
+		err = fmt.Errorf("the index is not annotated with %s but with %q", b.request.State.Fingerprint, found.Fingerprint)
+	case !slices.Equal(found.Platforms, want):
+		err = fmt.Errorf("the index is for %s, not for %s", strings.Join(found.Platforms, ", "), strings.Join(want, ", "))
+	}
+	if err != nil {
+		return lifecycle.BuildResult{}, &lifecycle.Error{
+			Op: "check image", On: b.request.Repository + "@" + string(solved.Digest), Err: err,
+			Advice: "What BuildKit pushed is not what it was asked for: look at its version and configuration.",
+		}
+	}
+	res := lifecycle.BuildResult{
+		Digest: solved.Digest, Platforms: found.Platforms, Size: solved.Size,
+		Toolchain: cmp.Or(found.Toolchain, Toolchain(solved.Version)), Bases: slices.Clone(b.request.State.Bases),
+	}
+	if res.Size == 0 {
+		res.Size, err = b.size(ctx, solved.Digest)
+	}
+	return res, err
+}
+
+// size adds up the compressed layers. One that several platforms share counts
+// once.
+func (b *build) size(ctx context.Context, digest lifecycle.Digest) (size int64, err error) {
+	counted := map[v1.Hash]bool{}
+	for _, platform := range b.platforms() {
+		img, err := b.registry.Image(ctx, b.request.Repository+"@"+string(digest), platform)
+		if err != nil {
+			return 0, err
+		}
+		m, err := img.Manifest()
+		if err != nil {
+			return 0, &lifecycle.Error{Op: "read image", On: b.request.Repository + "@" + string(digest), Err: err}
+		}
+		for _, layer := range m.Layers {
+			if !counted[layer.Digest] {
+				counted[layer.Digest] = true
+				size += layer.Size
+			}
+		}
+	}
+	return size, nil
+}
+
+// platforms are those of the image, sorted.
+func (b *build) platforms() []string {
+	platforms := slices.Clone(b.request.State.Image.Platforms)
+	slices.Sort(platforms)
+	return slices.Compact(platforms)
+}
+
+func (b *build) step(ctx context.Context, what string, since *time.Time) {
+	now := time.Now()
+	b.log.DebugContext(ctx, what, "image", b.request.State.Image.Name, "took", now.Sub(*since))
+	*since = now
+}
+
+// solve says what BuildKit is to do.
+func (b *build) solve(p *plan) (Solve, error) {
+	tag, err := registry.Tag(b.request.State.Fingerprint)
+	if err != nil {
+		return Solve{}, &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
+	}
+	policy, err := policyOf(p.pins)
+	if err != nil {
+		return Solve{}, &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
+	}
+	return Solve{
+		Image: b.request.State.Image.Name, Fingerprint: b.request.State.Fingerprint, Inputs: b.request.State.Inputs,
+		Frontend: p.frontend, Options: b.options(p), Pins: p.pins, Policy: policy, Platforms: b.platforms(),
+		Repository: b.request.Repository, Tag: tag,
+		Annotations: map[string]string{keys.Fingerprint: string(b.request.State.Fingerprint)},
+		Secrets:     sorted(b.recipe.Secrets), SSH: sorted(b.recipe.SSH),
+		Output: b.request.Output,
+	}, nil
+}
+
+// options are the attributes for the frontend.
+func (b *build) options(p *plan) map[string]string {
+	options := map[string]string{
+		"filename":       b.file,
+		"platform":       strings.Join(b.platforms(), ","),
+		"multi-platform": "true",
+		// Times in the image's configuration and layers, and what an ARG of that
+		// name holds (https://reproducible-builds.org/docs/source-date-epoch).
+		"build-arg:SOURCE_DATE_EPOCH": "0",
+	}
+	if b.recipe.Target != "" {
+		options["target"] = b.recipe.Target
+	}
+	for name, value := range b.recipe.Args {
+		options["build-arg:"+name] = value
+	}
+	// The frontend it names is locked, and chosen already.
+	delete(options, "build-arg:"+syntaxArg)
+	if p.cmdline != "" {
+		options["cmdline"] = p.cmdline
+	}
+	for name, image := range contextsOf(p.pins, p.stages) {
+		options[contextPrefix+name] = "docker-image://" + image
+	}
+	return options
+}
+
+func sorted(ids []string) []string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,195 @@
+package dockerfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tonistiigi/fsutil"
+	"github.com/tonistiigi/fsutil/types"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+var sample = map[string]source.File{
+	"Dockerfile": {Content: "FROM scratch\n"},
+	// Git sorts the folder a behind a.txt, BuildKit wants it before.
+	"a.txt": {Content: "1"}, "a/b": {Content: "22"}, "a/c/d": {Content: "333"}, "a-b/x": {Content: ""},
+	"run": {Content: "#!", Mode: source.ModeExecutable}, "link": {Content: "a/c", Mode: source.ModeSymlink}, "z/up": {Content: "../a.txt", Mode: source.ModeSymlink},
+}
+
+// walked is what a walk shows, but for times and owners.
+func walked(t *testing.T, f fsutil.FS, target string) []string {
+	t.Helper()
+	var all []string
+	err := f.Walk(t.Context(), target, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			all = append(all, fmt.Sprintf("%s: %t", name, errors.Is(err, fs.ErrNotExist)))
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		s, ok := info.Sys().(*types.Stat)
+		if !ok {
+			return fmt.Errorf("%s has no stat", name)
+		}
+		all = append(all, fmt.Sprintf("%s %s %s %d %s", name, s.Path, fs.FileMode(s.Mode), s.Size, s.Linkname))
+		return nil
+	})
+	if err != nil {
+		all = append(all, "error")
+	}
+	return all
+}
+
+// The tree looks as its export does to BuildKit's own client.
+func TestContextIsWhatAnExportIs(t *testing.T) {
+	t.Parallel()
+	tree, err := source.FromFiles(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := source.Export(t.Context(), tree, dir); err != nil {
+		t.Fatal(err)
+	}
+	onDisk, err := fsutil.NewFS(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := newContextFS(t.Context(), tree)
+	for _, target := range []string{"/", "", "a", "a/c/", "a.txt", "link", "gone", "a/gone", "a.txt/x"} {
+		if d := cmp.Diff(withoutSizes(walked(t, onDisk, target)), withoutSizes(walked(t, ours, target))); d != "" {
+			t.Errorf("walk %q (-disk +tree)\n%s", target, d)
+		}
+	}
+	for _, filter := range []*fsutil.FilterOpt{
+		{FollowPaths: []string{"link", "a.txt"}}, {FollowPaths: []string{"z/*"}}, {IncludePatterns: []string{"a/**"}}, {ExcludePatterns: []string{"a", "!a/c"}},
+	} {
+		var got [2][]string
+		for i, f := range []fsutil.FS{onDisk, ours} {
+			filtered, err := fsutil.NewFilterFS(f, filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[i] = withoutSizes(walked(t, filtered, "/"))
+		}
+		if d := cmp.Diff(got[0], got[1]); d != "" {
+			t.Errorf("%+v (-disk +tree)\n%s", filter, d)
+		}
+	}
+	for name, f := range sample {
+		if f.Mode == source.ModeSymlink {
+			continue
+		}
+		r, err := ours.Open(filepath.FromSlash(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || string(got) != f.Content {
+			t.Errorf("%s holds %q, %v", name, got, err)
+		}
+	}
+}
+
+// withoutSizes leaves out the sizes of folders, which are the file system's.
+func withoutSizes(lines []string) []string {
+	for i, line := range lines {
+		if fields := strings.Fields(line); len(fields) > 3 && strings.HasPrefix(fields[2], "d") {
+			lines[i] = strings.Join(fields[:3], " ")
+		}
+	}
+	return lines
+}
+
+// A function that skips sees no more than it would of a file system.
+func TestContextSkips(t *testing.T) {
+	t.Parallel()
+	tree, err := source.FromFiles(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := source.Export(t.Context(), tree, dir); err != nil {
+		t.Fatal(err)
+	}
+	onDisk, err := fsutil.NewFS(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"a", "a/b", "a.txt", "run"} {
+		for _, skip := range []error{fs.SkipDir, fs.SkipAll} {
+			var got [2][]string
+			for i, f := range []fsutil.FS{onDisk, newContextFS(t.Context(), tree)} {
+				if err := f.Walk(t.Context(), "/", func(name string, _ fs.DirEntry, err error) error {
+					got[i] = append(got[i], name)
+					if name == at {
+						return skip
+					}
+					return err
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(got[0], got[1]) {
+				t.Errorf("%v at %s: %q on disk, %q of the tree", skip, at, got[0], got[1])
+			}
+		}
+	}
+}
+
+// A file that cannot be read is no empty file.
+func TestContextOfMissingObjects(t *testing.T) {
+	t.Parallel()
+	tree, err := source.FromFiles(map[string]source.File{"a": {Content: "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newContextFS(t.Context(), source.Tree{ID: tree.ID, Objects: withoutBlobs{tree.Objects}})
+	for _, name := range []string{"a", "gone", "."} {
+		r, err := f.Open(name)
+		if err != nil {
+			t.Fatalf("%s: %v: BuildKit's client would send an empty file", name, err)
+		}
+		if _, err := io.ReadAll(r); err == nil {
+			t.Errorf("%s could be read", name)
+		}
+	}
+	if err := f.Walk(t.Context(), "/", func(string, fs.DirEntry, error) error { return nil }); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("walked it, %v", err)
+	}
+}
+
+type withoutBlobs struct{ source.Objects }
+
+func (withoutBlobs) Blob(context.Context, source.ID) (io.ReadCloser, int64, error) {
+	return nil, 0, os.ErrPermission
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	seen := map[int64]string{}
+	for i := range 10_000 {
+		id := source.HashBlob(fmt.Append(nil, i))
+		at, err := timeOf(id)
+		if err != nil || at < 0 || at >= newest || seen[at] != "" {
+			t.Fatalf("%s has the time %d, %v, as %q", id, at, err, seen[at])
+		}
+		seen[at] = string(id)
+	}
+	for _, id := range []source.ID{"", "12", "zzzzzzzzzzzzzzzzzzzz"} {
+		if _, err := timeOf(id); err == nil {
+			t.Errorf("%q has a time", id)
+		}
+	}
+}
