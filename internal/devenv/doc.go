@@ -19,10 +19,15 @@
 // ever runs, no image is pulled, and there are no logs, no exec and no cluster network. Pods that do not fit stay
 // Pending with the scheduler's own message.
 //
+// [StartNode] starts a cluster with a real node instead, on Linux as root: kubelet, containerd, kube-proxy and CoreDNS,
+// with a registry and a Git server beside them. All of it runs in process, mount, network and cgroup namespaces of its own,
+// and is reached through the machine's loopback.
+//
 // # What is left behind
 //
 // Nothing. The process holds a pipe from the one that started it, and ends when that one ends, however it ends; its
-// state folder goes with it. What a hard kill of the cluster's own process leaves is removed by the next start.
+// state folder goes with it. What a hard kill of the cluster's own process leaves is removed by the next start; of a real
+// node these are cgroups and a folder, since the system kills all else with the first process of its namespace.
 //
 // An existing cluster is used only where it is named: see [Existing].
 package devenv

@@ -19,22 +19,40 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
 
-// parentVariable makes this test program start a cluster, say so, and wait to be killed.
-const parentVariable = "DEVENV_TEST_PARENT"
+// parentVariable makes this test program start a cluster, with a real node if its value is withNode, say so, and wait to be
+// killed.
+const (
+	parentVariable = "DEVENV_TEST_PARENT"
+	withNode       = "node"
+)
 
 // parent is what such a program says of its cluster.
 type parent struct {
 	StateDir, Server string
 	PID              int
+	// InitPID is of a cluster with a real node.
+	InitPID int
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(parentVariable) == "" {
+	var p parent
+	var err error
+	switch os.Getenv(parentVariable) {
+	case "":
 		os.Exit(m.Run())
+	case withNode:
+		var n *devenv.Node
+		if n, err = devenv.StartNode(context.Background(), devenv.NodeOptions{}); err == nil {
+			p = parent{n.StateDir(), n.Config().Host, n.PID(), n.InitPID()}
+		}
+	default:
+		var c *devenv.Cluster
+		if c, err = devenv.Start(context.Background(), devenv.Options{}); err == nil {
+			p = parent{c.StateDir(), c.Config().Host, c.PID(), 0}
+		}
 	}
-	c, err := devenv.Start(context.Background(), devenv.Options{})
 	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(parent{c.StateDir(), c.Config().Host, c.PID()})
+		err = json.NewEncoder(os.Stdout).Encode(p)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -43,11 +61,12 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// startParent starts a process that has a cluster, and returns a function that kills that process.
-func startParent(t *testing.T) (p parent, kill func()) {
+// startParent starts a process that has a cluster (a value of parentVariable says which), and returns a function that
+// kills that process.
+func startParent(t *testing.T, which string) (p parent, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), parentVariable+"=1")
+	cmd.Env = append(os.Environ(), parentVariable+"="+which)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -81,7 +100,7 @@ func awaitGone(t *testing.T, pid int) {
 
 func TestKilledParentLeavesNothing(t *testing.T) {
 	t.Parallel()
-	p, kill := startParent(t)
+	p, kill := startParent(t, "hollow")
 	kill()
 	awaitGone(t, p.PID)
 	wantNothingAt(t, p.StateDir, p.Server)
@@ -89,7 +108,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 
 func TestNextStartSweepsWhatAHardKillLeft(t *testing.T) {
 	t.Parallel()
-	p, kill := startParent(t)
+	p, kill := startParent(t, "hollow")
 	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,9 @@ var ErrNotStarted = errors.New("this process did not start the cluster")
 // ErrStopped is returned when an operation needs a cluster that was not stopped.
 var ErrStopped = errors.New("the cluster was stopped")
 
+// ErrHasNode is returned when a cluster with a real node is to be restarted.
+var ErrHasNode = errors.New("a cluster with a real node cannot be restarted")
+
 // Stop ends the cluster and waits until its process is gone, and with it a throw-away state folder. Further calls do
 // nothing. An existing cluster is left alone.
 func (c *Cluster) Stop() error {
@@ -98,6 +101,8 @@ func (c *Cluster) usable() error {
 	switch {
 	case c.launch == nil:
 		return ErrNotStarted
+	case c.launch.hasNode():
+		return ErrHasNode
 	case c.stopped:
 		return ErrStopped
 	}

@@ -17,19 +17,25 @@ import (
 // stopTimeout is how long a process may take to end before it is killed.
 const stopTimeout = 30 * time.Second
 
-// readyLine is the line of JSON that the process prints once it is ready.
-type readyLine struct {
+// statusLine is a line of JSON that the process prints: the last one once it is ready.
+type statusLine struct {
+	// Waiting is set while the process waits for its turn, and Begun once it has it. Without a node there is no waiting.
+	Waiting bool `json:"waiting"`
+	Begun   bool `json:"begun"`
+
 	Server     string `json:"server"`
 	Kubeconfig string `json:"kubeconfig"`
 	Context    string `json:"context"`
 	AuditLog   string `json:"auditLog"`
+	// Node is there if the cluster has a real node.
+	Node *nodeReady `json:"node"`
 }
 
 // process is one run of the cluster's program.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	ready readyLine
+	ready statusLine
 	// exited is closed once the process has ended and err is set.
 	exited chan struct{}
 	err    error
@@ -41,6 +47,9 @@ func (l *launch) start(ctx context.Context) (*process, error) {
 	if l.throwAway {
 		args = append(args, "--remove-state")
 	}
+	for name, path := range l.nodePrograms {
+		args = append(args, "--node-program", name+"="+path)
+	}
 	// Not bound to ctx, which ends with the start.
 	cmd := exec.Command(l.binary, args...)
 	ownProcessGroup(cmd)
@@ -48,9 +57,9 @@ func (l *launch) start(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, &StartError{Err: err}
 	}
-	line := &firstLine{got: make(chan []byte, 1)}
+	lines := &lineWriter{got: make(chan []byte, 4)}
 	stderr := &tailBuffer{}
-	cmd.Stdout, cmd.Stderr = line, stderr
+	cmd.Stdout, cmd.Stderr = lines, stderr
 	if err := cmd.Start(); err != nil {
 		return nil, &StartError{Err: err}
 	}
@@ -60,26 +69,54 @@ func (l *launch) start(ctx context.Context) (*process, error) {
 		close(p.exited)
 	}()
 
-	timeout := time.NewTimer(l.readyTimeout)
-	defer timeout.Stop()
-	select {
-	case b := <-line.got:
-		if err = json.Unmarshal(b, &p.ready); err == nil {
-			return p, nil
-		}
-	case <-p.exited:
-		err = fmt.Errorf("it ended before it was ready: %w", exitError(p.err))
-	case <-timeout.C:
-		err = fmt.Errorf("it was not ready within %s", l.readyTimeout)
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+	err = p.awaitReady(ctx, l, lines.got)
+	if err == nil {
+		return p, nil
 	}
-	p.kill()
+	var left error
+	if l.hasNode() {
+		// Only in the orderly way it ends what runs beside it.
+		left = p.stop()
+	} else {
+		p.kill()
+	}
 	failed := &StartError{Err: err, Log: l.logTail(stderr.String())}
-	if err := l.cleanUp(); err != nil {
-		return nil, errors.Join(failed, err)
+	if left = errors.Join(left, l.cleanUp()); left != nil {
+		return nil, errors.Join(failed, left)
 	}
 	return nil, failed
+}
+
+// awaitReady reads the process' lines until the one that says that it is ready. The time that it waits for its turn
+// does not count.
+func (p *process) awaitReady(ctx context.Context, l *launch, lines <-chan []byte) error {
+	timeout := time.NewTimer(l.readyTimeout)
+	defer timeout.Stop()
+	for {
+		select {
+		case b := <-lines:
+			var line statusLine
+			if err := json.Unmarshal(b, &line); err != nil {
+				return err
+			}
+			switch {
+			case line.Waiting:
+				timeout.Stop()
+				fmt.Fprintln(l.output, "waiting for another process that has the machine's node")
+			case line.Begun:
+				timeout.Reset(l.readyTimeout)
+			default:
+				p.ready = line
+				return nil
+			}
+		case <-p.exited:
+			return fmt.Errorf("it ended before it was ready: %w", exitError(p.err))
+		case <-timeout.C:
+			return fmt.Errorf("it was not ready within %s", l.readyTimeout)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 func exitError(err error) error {
@@ -136,23 +173,25 @@ func (l *launch) logTail(stderr string) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// firstLine is a writer that hands on the first line it gets and drops the rest.
-type firstLine struct {
-	got  chan []byte
-	buf  bytes.Buffer
-	done bool
+// lineWriter is a writer that hands on the lines it gets, as long as somebody takes them.
+type lineWriter struct {
+	got chan []byte
+	buf []byte
 }
 
-func (w *firstLine) Write(b []byte) (int, error) {
-	if w.done {
-		return len(b), nil
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.buf = append(w.buf, b...)
+	for {
+		line, rest, ok := bytes.Cut(w.buf, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		select {
+		case w.got <- bytes.Clone(line):
+		default:
+		}
+		w.buf = rest
 	}
-	w.buf.Write(b)
-	if line, _, ok := bytes.Cut(w.buf.Bytes(), []byte("\n")); ok {
-		w.done = true
-		w.got <- line
-	}
-	return len(b), nil
 }
 
 // tailBuffer is a writer that keeps the end of what it gets.

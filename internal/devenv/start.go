@@ -22,6 +22,9 @@ type launch struct {
 	throwAway    bool
 	noNode       bool
 	readyTimeout time.Duration
+	output       io.Writer
+	// nodePrograms are the programs of a real node by name; without one there are none.
+	nodePrograms map[string]string
 	// owner keeps a throw-away state folder from being swept while no process holds it.
 	owner io.Closer
 }
@@ -57,12 +60,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &launch{binary: binary, stateDir: o.StateDir, noNode: o.NoNode, readyTimeout: o.ReadyTimeout}
+	l := &launch{binary: binary, stateDir: o.StateDir, noNode: o.NoNode, readyTimeout: o.ReadyTimeout, output: o.Output}
 	if l.stateDir == "" {
-		// Only the name is chosen here: the process creates the folder and holds it from the first moment, so that
-		// another one that sweeps cannot take it for abandoned.
-		l.stateDir = filepath.Join(os.TempDir(), stateDirPrefix+strings.ToLower(rand.Text()[:12]))
-		l.throwAway = true
+		l.stateDir, l.throwAway = throwAwayDir(), true
 	} else if l.stateDir, err = filepath.Abs(l.stateDir); err != nil {
 		return nil, &StartError{Err: err}
 	}
@@ -92,6 +92,15 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		process:    p,
 	}, nil
 }
+
+// throwAwayDir chooses a name only: the process creates the folder and holds it from the first moment, so that another
+// one that sweeps cannot take it for abandoned.
+func throwAwayDir() string {
+	return filepath.Join(os.TempDir(), stateDirPrefix+strings.ToLower(rand.Text()[:12]))
+}
+
+// hasNode reports whether the cluster has a real node.
+func (l *launch) hasNode() bool { return len(l.nodePrograms) > 0 }
 
 // cleanUp removes a throw-away state folder. The process has done so itself unless it was killed.
 func (l *launch) cleanUp() error {
