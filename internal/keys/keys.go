@@ -46,6 +46,22 @@ const (
 	// LeaseTarget is the label on a lease; its value is the target's name.
 	LeaseTarget = "pharos.dev/lease-of"
 
+	// BuildOf is the label on the Job of an image's build and on its pod; its
+	// value is the target's name. It is not Target, since a Job is not delivered.
+	BuildOf = "pharos.dev/build-of"
+	// BuildImage is the label on such a Job: the image's name, shortened to what a
+	// label can hold.
+	BuildImage = "pharos.dev/build-image"
+	// BuildFingerprint is the label on such a Job: the first 40 hexadecimal digits
+	// of the fingerprint, which stands as a whole in the annotation Fingerprint.
+	BuildFingerprint = "pharos.dev/build-fingerprint"
+	// BuildRepository is the annotation on such a Job: where the image is pushed.
+	BuildRepository = "pharos.dev/build-repository"
+	// Inputs is the annotation on such a Job: the ID of the pruned tree.
+	Inputs = "pharos.dev/inputs"
+	// Owner is the annotation that says who made an object, user@host.
+	Owner = "pharos.dev/owner"
+
 	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
 )

@@ -1,0 +1,255 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
+	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile/job"
+)
+
+// A pod that does not start, or that fails, is reported with its own words.
+func TestPodsThatDoNotWork(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change      func(c *job.Config)
+		enforce     string // the namespace's Pod Security level
+		want        string
+		advice      string
+		unreachable bool
+		rejected    bool
+	}{
+		"image": {change: annotate("hollow.pharos.dev/waiting", "ImagePullBackOff", "hollow.pharos.dev/message", "no such image"),
+			want: "ImagePullBackOff: no such image", advice: "pull BuildKit's image", unreachable: true},
+		"container": {change: annotate("hollow.pharos.dev/waiting", "CreateContainerConfigError", "hollow.pharos.dev/message", `secret "x" not found`),
+			want: `secret "x" not found`},
+		"build": {change: annotate("hollow.pharos.dev/exit-code", "1", "hollow.pharos.dev/message", "error: failed to solve: no"),
+			want: "failed to solve: no", rejected: true},
+		"no node": {change: func(c *job.Config) {
+			c.NodeSelector, c.StartWithin, c.PodAnnotations = map[string]string{"no": "such-node"}, time.Second, nil
+		}, want: "did not match Pod's node affinity/selector", advice: "more time"},
+		"waits too long": {change: func(c *job.Config) { c.StartWithin = time.Second }, want: "ContainerCreating"},
+		"not admitted":   {change: func(*job.Config) {}, enforce: "baseline", want: `violates PodSecurity "baseline:latest"`, advice: "pod-security.kubernetes.io/enforce=privileged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			if tc.enforce != "" {
+				ns, err := b.client.CoreV1().Namespaces().Get(t.Context(), b.namespace, metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ns.Labels["pod-security.kubernetes.io/enforce"] = tc.enforce
+				if _, err := b.client.CoreV1().Namespaces().Update(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := b.config()
+			tc.change(&c)
+			_, err := b.backend(c).Solve(t.Context(), solveOf("web"))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			var solve *dockerfile.SolveError
+			if errors.As(err, &solve) != tc.rejected {
+				t.Errorf("BuildKit's word: %v", !tc.rejected)
+			}
+			var failed *lifecycle.Error
+			if !tc.rejected && (!errors.As(err, &failed) || !strings.Contains(failed.Advice, tc.advice)) {
+				t.Errorf("error %v", err)
+			}
+			if errors.Is(err, lifecycle.ErrUnreachable) != tc.unreachable {
+				t.Errorf("unreachable: %v", !tc.unreachable)
+			}
+			if left := len(b.remaining()); !tc.rejected && left != 0 {
+				t.Error("the Job would go on waiting")
+			}
+		})
+	}
+}
+
+func annotate(pairs ...string) func(*job.Config) {
+	return func(c *job.Config) {
+		c.PodAnnotations = map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			c.PodAnnotations[pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+var (
+	jobsPath = regexp.MustCompile(`/jobs$`)
+	jobPath  = regexp.MustCompile(`/jobs/`)
+	podsPath = regexp.MustCompile(`/pods$`)
+)
+
+// What the API server cannot do for now is not noticed.
+func TestPassingFaults(t *testing.T) {
+	t.Parallel()
+	watches := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+	for name, rule := range map[string]faultproxy.Rule{
+		"read":                   {Method: http.MethodGet, Path: jobPath, Times: 2, Do: faultproxy.Answer(http.StatusInternalServerError)},
+		"create":                 {Method: http.MethodPost, Times: 2, Do: faultproxy.TooManyRequests(0)},
+		"create, answer is lost": {Method: http.MethodPost, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()},
+		"list":                   {Path: podsPath, Times: 3, Do: faultproxy.Cut()},
+		"watch of Jobs":          {Path: jobsPath, Match: watches, Times: 2, Do: faultproxy.Cut()},
+		"watch of pods":          {Path: podsPath, Match: watches, Times: 2, Do: faultproxy.Answer(http.StatusGone)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			proxy, err := faultproxy.ForCluster(b.cluster.Config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			fault := proxy.Add(rule)
+			c := b.config()
+			c.REST = proxy.Config(c.REST)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := b.start(ctx, b.backend(c), solveOf("web"))
+			j := b.job(t.Context())
+			b.succeed(j)
+			if got := <-done; got.err != nil || got.Digest != digest {
+				t.Errorf("%+v", got)
+			}
+			if fault.Hits() == 0 {
+				t.Error("no request met the fault")
+			}
+		})
+	}
+}
+
+// A Job whose creation was not confirmed is its creator's all the same.
+func TestUnconfirmedJobIsDeleted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	proxy, err := faultproxy.ForCluster(b.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	proxy.Add(faultproxy.Rule{Method: http.MethodPost, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()})
+	c := b.config()
+	c.REST = proxy.Config(c.REST)
+	rest, counter := devtest.Count(c.REST)
+	c.REST = rest
+	ctx, cancel := context.WithCancel(t.Context())
+	done := b.start(ctx, b.backend(c), solveOf("web"))
+	b.job(t.Context())
+	b.watches(counter)
+	cancel()
+	<-done
+	if left := b.remaining(); len(left) != 0 {
+		t.Errorf("%d Jobs are left", len(left))
+	}
+}
+
+func TestNoRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.config()
+	c.REST, _ = devtest.User(t, b.cluster, b.namespace, devtest.Rights{})
+	var failed *lifecycle.Error
+	_, err := b.backend(c).Solve(t.Context(), solveOf("web"))
+	if !errors.Is(err, lifecycle.ErrUnreachable) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "documentation of package job") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNoNamespace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.config()
+	c.Namespace = b.namespace + "-x"
+	_, err := b.backend(c).Solve(t.Context(), solveOf("web"))
+	if err == nil || !strings.Contains(err.Error(), "kubectl create namespace "+c.Namespace) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSecretsThatNobodyNames(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := solveOf("web")
+	s.Secrets, s.SSH = []string{"npm"}, []string{"default"}
+	var lacking *dockerfile.NotSuppliedError
+	if _, err := b.backend(b.config()).Solve(t.Context(), s); !errors.As(err, &lacking) || len(lacking.Secrets) != 1 || len(lacking.SSH) != 1 {
+		t.Errorf("error %v", err)
+	}
+	if len(b.remaining()) != 0 {
+		t.Error("a Job was made")
+	}
+}
+
+// The rights that the package comment lists are enough, and each of them is needed.
+func TestDocumentedRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: documentedRules(t)})
+	audit := devtest.RecordAudit(t, b.cluster)
+
+	c := b.config()
+	c.REST = config
+	done := b.start(t.Context(), b.backend(c), solveOf("web"))
+	b.succeed(b.job(t.Context()))
+	if got := <-done; got.err != nil {
+		t.Error(got.err)
+	}
+	c.StartWithin = time.Second
+	if _, err := b.backend(c).Solve(t.Context(), solveOf("api")); err == nil {
+		t.Error("it is said to have started")
+	}
+
+	used := map[string]bool{}
+	for _, e := range audit.Events(t, devtest.ByUser(user)) {
+		if e.Code == http.StatusForbidden {
+			t.Errorf("%s %s was forbidden", e.Verb, e.RequestURI)
+		}
+		used[e.Verb+" "+e.Resource] = true
+		if strings.Contains(e.RequestURI, "/log?") {
+			used[e.Verb+" pods/log"] = true
+		}
+	}
+	for _, rule := range documentedRules(t) {
+		for _, verb := range rule.Verbs {
+			if !used[verb+" "+rule.Resources[0]] {
+				t.Errorf("the right to %s %s is documented and not used", verb, rule.Resources[0])
+			}
+		}
+	}
+}
+
+// documentedRules are those of the package comment.
+func documentedRules(t *testing.T) []rbacv1.PolicyRule {
+	t.Helper()
+	page, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "# Rights in the cluster\n")
+	_, text, _ = strings.Cut(text, "//\n")
+	text, _, _ = strings.Cut(text, "//\n// Kubernetes 1.29")
+	var role rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "//\t", "")), &role); err != nil {
+		t.Fatal(err)
+	}
+	if len(role.Rules) != 4 {
+		t.Fatalf("%d rules are documented", len(role.Rules))
+	}
+	return role.Rules
+}

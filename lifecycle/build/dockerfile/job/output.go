@@ -1,0 +1,59 @@
+package job
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
+)
+
+var (
+	// failedStep begins what buildctl repeats of the step that failed:
+	// " > [build 2/4] RUN make:", between two rules of hyphens.
+	failedStep = regexp.MustCompile(`^ > (.+?):?$`)
+	// failedAt is where in the Dockerfile, followed by an excerpt between rules.
+	failedAt = regexp.MustCompile(`^(\S.*):([0-9]+)$`)
+)
+
+const (
+	stepRule    = "------"
+	excerptRule = "--------------------"
+	errorPrefix = "error: "
+)
+
+// parseFailure reads the end of what buildctl --progress=plain printed of a build
+// that failed.
+func parseFailure(printed string) *dockerfile.SolveError {
+	failed := &dockerfile.SolveError{}
+	lines := strings.Split(strings.TrimRight(printed, "\n"), "\n")
+	said := ""
+	for i := 0; i < len(lines); i++ {
+		switch line := lines[i]; {
+		case line == stepRule && i+1 < len(lines) && failedStep.MatchString(lines[i+1]):
+			failed.Step = failedStep.FindStringSubmatch(lines[i+1])[1]
+			end := i + 2
+			for end < len(lines) && lines[end] != stepRule {
+				end++
+			}
+			failed.Output = strings.Join(lines[i+2:end], "\n")
+			i = end
+		case i+1 < len(lines) && lines[i+1] == excerptRule && failedAt.MatchString(line):
+			at := failedAt.FindStringSubmatch(line)
+			failed.File = at[1]
+			failed.Line, _ = strconv.Atoi(at[2]) // at most what fits: what does not is no line
+		case strings.HasPrefix(line, errorPrefix):
+			// The message may have several lines; it is the last that is printed.
+			said = strings.Join(lines[i:], "\n")
+		}
+	}
+	if said == "" {
+		said = lastLine(printed)
+	}
+	if failed.Output == "" {
+		failed.Output = strings.Join(lines, "\n")
+	}
+	failed.Err = errors.New(said)
+	return failed
+}
