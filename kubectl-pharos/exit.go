@@ -86,7 +86,7 @@ func exitCode(err error) int {
 	switch {
 	case is(errNotSo):
 		return exitNotSo
-	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost, receipt.ErrCorrupt):
+	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost, receipt.ErrCorrupt, receipt.ErrConflict):
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):
 		return exitUnhealthy

@@ -18,6 +18,11 @@ type imagesOptions struct {
 	rev      string
 	worktree bool
 	check    bool
+	bases    bool
+	unused   bool
+	keep     int
+
+	states []catalogue.State // of the images that have a fingerprint
 }
 
 func newImages(s *shared) *cobra.Command {
@@ -32,6 +37,10 @@ toolchain, the bases and the declared inputs. It is computed from the commit
 alone; no cluster and no registry is asked. If an image has none, the command says
 why and exits with 3.
 
+With --target the target's registry is asked, too, which of the fingerprints it has:
+an image that it has all parts of, under the digest that is shown. No cluster is
+asked.
+
 With --worktree it is computed from the working tree as git add -A would commit
 it: edits, deletions and new files that are not ignored. It is the one that the
 commit will have. The index and the objects of the repository are not touched.
@@ -41,7 +50,11 @@ something: patterns that match nothing or cancel each other out, files that a
 recipe reads and the inputs leave out, inputs of which it reads nothing, toolchains
 that are not named, mistakes in targets, overlays that cannot be delivered. Go
 images are looked at with the go command, which downloads modules and a toolchain
-that are not there yet; no cluster and no registry is asked.`,
+that are not there yet; no cluster is asked, and no registry but with --bases, which
+looks for locked base images whose tags have moved.
+
+--unused lists what the target's registry holds of its images, and no receipt of the
+last --keep deliveries names: see kubectl pharos images delete --help.`,
 		Example: `  # The images of the last commit
   kubectl pharos images
 
@@ -51,8 +64,15 @@ that are not there yet; no cluster and no registry is asked.`,
   # What would the commit change that is not made yet?
   kubectl pharos images --worktree
 
-  # Is pharos.yaml as it should be?
-  kubectl pharos images --check`,
+  # Which of them has the registry of a target?
+  kubectl pharos images --target devbox
+
+  # Is pharos.yaml as it should be? Have the bases moved?
+  kubectl pharos images --check
+  kubectl pharos images --check --bases
+
+  # What of the registry does no delivery need any more?
+  kubectl pharos images --unused --keep 20`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
@@ -61,12 +81,37 @@ that are not there yet; no cluster and no registry is asked.`,
 	cmd.Flags().BoolVar(&o.worktree, "worktree", false, "Read the working tree, as it would be committed")
 	_ = cmd.RegisterFlagCompletionFunc("rev", s.completeRevisions)
 	cmd.Flags().BoolVar(&o.check, "check", false, "Look for what is declared wrongly")
+	cmd.Flags().BoolVar(&o.bases, "bases", false, "With --check, ask registries which locked base images have moved")
+	cmd.Flags().BoolVar(&o.unused, "unused", false, "List what the target's registry holds and no recent receipt names")
+	addKeep(cmd, &o.keep)
+	cmd.AddCommand(newImagesDelete(s))
 	return cmd
 }
 
-func (o *imagesOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+// checkFlags refuses flags that have nothing to do with each other.
+func (o *imagesOptions) checkFlags() error {
+	switch {
+	case o.check && o.unused:
+		return errors.New("--check looks at pharos.yaml, and --unused at the registry: name one of them")
+	case o.check && o.target != "":
+		return errors.New("--check looks at all targets: leave --target out")
+	case o.bases && !o.check:
+		return errors.New("--bases is a part of --check: add it")
+	case o.unused && (o.rev != "" || o.worktree):
+		return errors.New("--unused goes by receipts, whatever the commit: leave --rev and --worktree out")
+	}
+	if err := checkKeep(o.keep); err != nil {
 		return err
+	}
+	return o.output.check()
+}
+
+func (o *imagesOptions) run(ctx context.Context) error {
+	if err := o.checkFlags(); err != nil {
+		return err
+	}
+	if o.unused {
+		return o.runUnused(ctx)
 	}
 	tree, done, err := o.tree(ctx)
 	if err != nil {
@@ -83,6 +128,11 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	images, statesErr := o.images(ctx, c, tree)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if o.target != "" {
+		if err := o.askRegistry(ctx, tree, images); err != nil {
+			return err
+		}
 	}
 	if err := o.printImages(images); err != nil {
 		return err
@@ -128,7 +178,10 @@ type imageFields struct {
 	Platforms   []string              `json:"platforms"`
 	// Preimage is what the fingerprint is the hash of.
 	Preimage []catalogue.Field `json:"preimage,omitempty"`
-	Tree     source.ID         `json:"tree,omitempty"`
+	// Pushed is what the target's registry has under the fingerprint, if it was
+	// asked.
+	Pushed *pushedFields `json:"pushed,omitempty"`
+	Tree   source.ID     `json:"tree,omitempty"`
 	// Unlocked are the references whose digest is in neither the recipe nor
 	// pharos.lock.
 	Unlocked []string `json:"unlocked,omitempty"`
@@ -152,6 +205,7 @@ func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree
 	for _, st := range states {
 		known[st.Image.Name] = st
 	}
+	o.states = states
 	failed := map[string]error{}
 	for _, f := range catalogue.FailedImages(err) {
 		failed[f.Image] = f.Err
@@ -194,9 +248,17 @@ func (o *imagesOptions) printImages(images []imageFields) error {
 			if fingerprint == "" {
 				fingerprint = "<none>"
 			}
-			rows = append(rows, []any{f.Metadata.Name, f.Builder, f.Files, fingerprint, string(f.Tree)})
+			row := []any{f.Metadata.Name, f.Builder, f.Files, fingerprint}
+			if o.target != "" {
+				row = append(row, f.Pushed.digest())
+			}
+			rows = append(rows, append(row, string(f.Tree)))
 		}
-		return o.output.table(o.Out, []column{{name: "Name"}, {name: "Builder"}, {name: "Files"}, {name: "Fingerprint"}, {name: "Tree", wide: true}}, rows)
+		columns := []column{{name: "Name"}, {name: "Builder"}, {name: "Files"}, {name: "Fingerprint"}}
+		if o.target != "" {
+			columns = append(columns, column{name: "Pushed"})
+		}
+		return o.output.table(o.Out, append(columns, column{name: "Tree", wide: true}), rows)
 	}
 	if o.output.format() == "json" {
 		// There may be hundreds, and the printers would convert each of them several times.

@@ -17,6 +17,11 @@ import (
 // runCheck prints what is declared wrongly; its exit code is 1 if anything is.
 func (o *imagesOptions) runCheck(ctx context.Context, tree source.Tree) error {
 	findings, images, err := checkAll(ctx, tree)
+	if err == nil && o.bases {
+		var moved []catalogue.Finding
+		moved, err = o.movedBases(ctx, tree)
+		findings = append(findings, moved...)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -34,14 +34,14 @@ func (o *initOptions) print(file string, found *detect.Result) error {
 	if len(found.Images) == 0 {
 		linef(o.ErrOut, "no images")
 	}
-	var unbuildable []string
+	var dockerfiles []string
 	for _, image := range found.Images {
-		if !standard.Builds(image.Kind) {
-			unbuildable = append(unbuildable, image.Name)
+		if !standard.Builds(image.Kind, standard.Target{}) {
+			dockerfiles = append(dockerfiles, image.Name)
 		}
 	}
-	if len(unbuildable) > 0 {
-		linef(o.ErrOut, "note: this version cannot build from Dockerfiles yet: %s; a commit with them is not delivered until they are left out of %s", strings.Join(unbuildable, ", "), catalogue.FileName)
+	if len(dockerfiles) > 0 {
+		linef(o.ErrOut, "note: to build from Dockerfiles (%s), a target needs a BuildKit: write spec.buildkit in %s", strings.Join(dockerfiles, ", "), catalogue.FileName)
 	}
 	for _, name := range found.Targets {
 		linef(o.ErrOut, "target %s", name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +90,7 @@ func (o *lockOptions) run(ctx context.Context, references []string) error {
 	if err != nil {
 		return err
 	}
-	resolver, err := o.resolver(ctx, tree)
+	resolver, err := o.resolver(ctx, tree, o.insecure)
 	if err != nil {
 		return err
 	}
@@ -146,20 +147,20 @@ func (o *lockOptions) tree(ctx context.Context) (source.Tree, error) {
 }
 
 // resolver asks registries as the user of this process, over plain HTTP where
-// the tree's targets or the flag allow it.
-func (o *lockOptions) resolver(ctx context.Context, tree source.Tree) (*registry.Registry, error) {
+// the tree's targets or the hosts allow it.
+func (s *shared) resolver(ctx context.Context, tree source.Tree, insecure []string) (*registry.Registry, error) {
 	targets, err := standard.ReadTargets(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	insecure := o.insecure
+	hosts := slices.Clone(insecure)
 	for _, t := range targets {
 		if t.Registry.Insecure {
 			host, _, _ := strings.Cut(t.Registry.Push, "/")
-			insecure = append(insecure, host)
+			hosts = append(hosts, host)
 		}
 	}
-	return registry.New(registry.Config{Keychain: authn.DefaultKeychain, InsecureHosts: insecure, Transport: proxied()})
+	return registry.New(registry.Config{Keychain: authn.DefaultKeychain, InsecureHosts: hosts, Transport: proxied()})
 }
 
 func (o *lockOptions) write(report *lock.Report) (bool, error) {

@@ -24,7 +24,9 @@ type reconcileOptions struct {
 	dryRun  string
 	force   bool
 	adopt   bool
+	cancel  bool
 	verbose bool
+	build   buildFlags
 }
 
 func newReconcile(s *shared) *cobra.Command {
@@ -56,6 +58,9 @@ it is to be delivered to all the same.`,
   # What would happen, without having the server try the objects?
   kubectl pharos reconcile --dry-run=client
 
+  # With a secret that a Dockerfile mounts
+  kubectl pharos reconcile --secret id=npmrc,src=$HOME/.npmrc
+
   # Another target, another commit, and wait for a delivery that is under way
   kubectl pharos reconcile v1.2.0 --target staging --wait 2m`,
 		Args:              cobra.MaximumNArgs(1),
@@ -76,7 +81,9 @@ it is to be delivered to all the same.`,
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVar(&o.force, "force-conflicts", false, "Take over fields that another field manager owns")
 	f.BoolVar(&o.adopt, "adopt", false, "Deliver to a target that belongs to another repository, or whose records cannot be read")
+	f.BoolVar(&o.cancel, "cancel-builds", false, "When an image cannot be built, end the other builds at once, instead of letting those finish that have begun")
 	f.BoolVar(&o.verbose, "build-output", false, "Show what the build tools print")
+	o.build.add(cmd)
 	return cmd
 }
 
@@ -138,6 +145,9 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 	}
 	f.Target = t.Name
 	so, err := o.options(t)
+	if err == nil {
+		err = o.build.into(&so)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -147,7 +157,7 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 	}
 	p := &progress{w: o.ErrOut, verbose: o.verbose}
 	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
-		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force,
+		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,
 	})
 }

@@ -88,6 +88,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"show":       show,
 	"why":        why,
 	"release":    release,
+	"remove":     remove,
 	"damage":     damage,
 	"pointers":   pointers,
 	"restricted": restricted(devtest.Rights{}),
@@ -167,6 +168,12 @@ func show(ts *testscript.TestScript, _ bool, args []string) {
 // release FILE releases the lease of the holder whose ID the file holds.
 func release(ts *testscript.TestScript, _ bool, args []string) {
 	pharos(ts, false, []string{"0", "lease", "release", "--holder", ts.ReadFile(args[0])})
+}
+
+// remove CODE FILE ARGS… deletes the image whose digest the file holds, which must
+// exit with the code.
+func remove(ts *testscript.TestScript, _ bool, args []string) {
+	pharos(ts, false, append([]string{args[0], "images", "delete", ts.ReadFile(args[1])}, args[2:]...))
 }
 
 // damage deletes the receipt whose name, as of -o name, is on stdout.

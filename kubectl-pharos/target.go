@@ -55,7 +55,12 @@ func withTargets(ctx context.Context, tree source.Tree, err error) error {
 
 // targetAt selects the target from a commit's pharos.yaml.
 func (s *shared) targetAt(ctx context.Context, commit source.Commit) (standard.Target, error) {
-	targets, err := standard.ReadTargets(ctx, commit.Tree)
+	return s.targetIn(ctx, commit.Tree)
+}
+
+// targetIn selects the target from a tree's pharos.yaml.
+func (s *shared) targetIn(ctx context.Context, tree source.Tree) (standard.Target, error) {
+	targets, err := standard.ReadTargets(ctx, tree)
 	if err != nil {
 		return standard.Target{}, err
 	}
@@ -85,7 +90,24 @@ func (s *shared) options(t standard.Target) (standard.Options, error) {
 	if err != nil {
 		return standard.Options{}, err
 	}
-	return standard.Options{REST: cfg, Actor: actor(), Keychain: authn.DefaultKeychain, Transport: proxied(), Env: os.Environ()}, nil
+	o := registryOptions()
+	o.REST, o.Actor, o.Env, o.Checkout = cfg, actor(), os.Environ(), s.repo
+	return o, nil
+}
+
+// registryOptions are those by which registries are reached: as the user of this
+// process.
+func registryOptions() standard.Options {
+	return standard.Options{Keychain: authn.DefaultKeychain, Transport: proxied()}
+}
+
+// lifecycle opens a target.
+func (s *shared) lifecycle(t standard.Target) (*lifecycle.Lifecycle, error) {
+	o, err := s.options(t)
+	if err != nil {
+		return nil, err
+	}
+	return standard.New(t, o)
 }
 
 // proxied goes through the environment's proxies, and gives up on a server that

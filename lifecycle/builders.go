@@ -8,15 +8,17 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 )
 
-// recipes are the kinds of recipe, and what people call them.
-var recipes = []struct{ kind, called string }{
-	{catalogue.BuildGo, "Go packages"},
-	{catalogue.BuildDockerfile, "Dockerfiles"},
-	{catalogue.BuildFiles, "files alone"},
+// recipes are the kinds of recipe, what people call them, and what to do where
+// nothing builds them.
+var recipes = []struct{ kind, called, advice string }{
+	{catalogue.BuildGo, "Go packages", ""},
+	{catalogue.BuildDockerfile, "Dockerfiles", "Name a BuildKit in the Target of " + catalogue.FileName +
+		": spec.buildkit: {address: tcp://HOST:PORT}, or {runner: {address: …}}, or {job: {image: …}}."},
+	{catalogue.BuildFiles, "files alone", ""},
 }
 
-// lackBuilders refuses images that have to be built and that nothing here
-// builds, all of them at once.
+// lackBuilders refuses images that have to be built and that nothing builds for
+// this target, all of them at once.
 func (l *Lifecycle) lackBuilders(images []*image) error {
 	var errs []error
 	for _, r := range recipes {
@@ -30,12 +32,9 @@ func (l *Lifecycle) lackBuilders(images []*image) error {
 			}
 		}
 		if len(names) > 0 {
-			errs = append(errs, fmt.Errorf("this version cannot build from %s yet: %s", r.called, strings.Join(names, ", ")))
+			errs = append(errs, &Error{Op: "build", On: "images", Class: ErrSource, Advice: r.advice,
+				Err: fmt.Errorf("nothing builds from %s for target %q: %s", r.called, l.Target, strings.Join(names, ", "))})
 		}
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return &Error{Op: "build", On: "images", Class: ErrSource, Err: errors.Join(errs...),
-		Advice: "Until it can, leave them out of " + catalogue.FileName + ", and name what builds them elsewhere by digest in the kustomization."}
+	return errors.Join(errs...)
 }

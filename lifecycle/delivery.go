@@ -84,6 +84,9 @@ func (d *delivery) prepare(ctx context.Context) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.confirmImages(ctx, d.images); err != nil {
+		return nil, err
+	}
 	for i, o := range resolved {
 		rendering.Objects[i].Namespace = o.Namespace
 	}
@@ -204,6 +207,10 @@ func (d *delivery) movePointers(ctx context.Context, to receipt.Pointers) error 
 		return err
 	}
 	moved, err := d.Receipts.SetPointers(ctx, d.pointers, to)
+	if errors.Is(err, receipt.ErrConflict) {
+		return &BlockedError{Reason: fmt.Sprintf("move the pointers of target %q: %v", d.Target, err),
+			Next: "See what the target was told, and run the same command again: kubectl pharos status", Err: err}
+	}
 	if err != nil {
 		return fmt.Errorf("move the pointers of target %q: %w", d.Target, err)
 	}

@@ -26,19 +26,18 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 	if res.Plan.Decision == DecideUnchanged {
 		return nil
 	}
-	rendering, err := o.render(ctx, r.Commit.Tree, images)
-	res.Findings = rendering.Findings
-	lack := o.lackBuilders(images)
-	if err != nil || r.DryRun == DryRunClient {
-		return errors.Join(lack, err)
+	wrong := o.tryOut(ctx, r, images, res)
+	if o.rendering == nil || r.DryRun == DryRunClient {
+		return wrong
 	}
+	rendering := *o.rendering
 	resolved, err := o.resolve(ctx, rendering.Objects)
 	if err != nil {
-		return errors.Join(lack, err)
+		return errors.Join(wrong, err)
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, DryRun: true,
 	})
 	res.Changes = done.Changes
-	return errors.Join(lack, err)
+	return errors.Join(wrong, err)
 }

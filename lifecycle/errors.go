@@ -16,6 +16,9 @@ var (
 	// ErrUnreachable is matched by every error of a cluster, registry or Git
 	// server that cannot be reached or does not let us in.
 	ErrUnreachable = errors.New("unreachable or forbidden")
+	// ErrForbidden is matched, beside ErrUnreachable, by the error of a Cluster
+	// that does not let us look at something that a delivery can do without.
+	ErrForbidden = errors.New("forbidden")
 	// ErrBlocked is matched by every *BlockedError.
 	ErrBlocked = errors.New("blocked")
 	// ErrUnhealthy is matched by every *UnhealthyError.

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -50,17 +47,22 @@ func (i *image) allBases() []string {
 	return slices.Compact(all)
 }
 
-// findImages asks the registry for every image, all at once: one request for an
-// image that a receipt knows, one more where none does.
+const (
+	// askJobs is how many images the registry is asked for at once, with one
+	// request each.
+	askJobs = 128
+	// verifyJobs is how many images are read at once with all their parts.
+	verifyJobs = 8
+)
+
+// findImages asks the registry for every image, all at once: one HEAD request
+// for an image that a receipt knows, a look by the fingerprint where none does.
 func (l *Lifecycle) findImages(ctx context.Context, states []catalogue.State, s *situation) ([]*image, error) {
 	images := make([]*image, len(states))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(32)
 	for i, st := range states {
-		img := &image{state: st, platforms: st.Image.Platforms, bases: st.Bases, status: ImageStatus{
+		images[i] = &image{state: st, platforms: st.Image.Platforms, bases: st.Bases, status: ImageStatus{
 			Name: st.Image.Name, Fingerprint: st.Fingerprint, Repository: l.Pull + "/" + st.Image.Name,
 		}}
-		images[i] = img
 	}
 	for _, img := range images {
 		for _, name := range img.state.Dependencies {
@@ -70,30 +72,41 @@ func (l *Lifecycle) findImages(ctx context.Context, states []catalogue.State, s 
 			}
 			img.on = append(img.on, images[on])
 		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(askJobs)
+	for _, img := range images {
 		g.Go(func() error { return l.findImage(ctx, img, s) })
 	}
 	return images, g.Wait()
 }
 
+// findImage looks for the image in the registry. A receipt was written only when
+// the index had all of the recipe's platforms, and the digest says that it still
+// is that index: what a receipt knows need only be there.
 func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) error {
 	known, which := knownImage(img, s)
-	if known != nil {
-		found, err := l.Registry.Lookup(ctx, img.push(l), Digest(known.Digest))
-		switch {
-		case errors.Is(err, ErrImageNotFound):
-			img.status.Reason = fmt.Sprintf("the registry lost %s@%s", img.push(l), known.Digest)
-			return nil
-		case err != nil:
-			return err
-		}
-		if missing := missingPlatforms(img, found); len(missing) > 0 {
-			img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
-			return nil
-		}
-		img.toolchain, img.known = known.Toolchain, known
-		img.status.Digest, img.status.Reason = found.Digest, "same fingerprint as in the "+which+" receipt"
+	if known == nil {
+		return l.findByFingerprint(ctx, img)
+	}
+	if missing := without(known.Platforms, img.platforms); len(missing) > 0 {
+		img.status.Reason = "the image of the " + which + " receipt misses " + strings.Join(missing, ", ")
 		return nil
 	}
+	err := l.Registry.Has(ctx, img.push(l), Digest(known.Digest))
+	switch {
+	case errors.Is(err, ErrImageNotFound):
+		img.status.Reason = fmt.Sprintf("the registry lost %s@%s", img.push(l), known.Digest)
+		return nil
+	case err != nil:
+		return err
+	}
+	img.toolchain, img.known = known.Toolchain, known
+	img.status.Digest, img.status.Reason = Digest(known.Digest), "same fingerprint as in the "+which+" receipt"
+	return nil
+}
+
+func (l *Lifecycle) findByFingerprint(ctx context.Context, img *image) error {
 	found, err := l.Registry.Find(ctx, img.push(l), img.state.Fingerprint)
 	switch {
 	case errors.Is(err, ErrImageNotFound):
@@ -101,7 +114,7 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 	case err != nil:
 		return err
 	}
-	if missing := missingPlatforms(img, found); len(missing) > 0 {
+	if missing := without(found.Platforms, img.platforms); len(missing) > 0 {
 		img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
 		return nil
 	}
@@ -110,13 +123,34 @@ func (l *Lifecycle) findImage(ctx context.Context, img *image, s *situation) err
 	return nil
 }
 
+// confirmImages asks for the index of every image once more, right before a
+// record names them: since they were found or built, somebody may have deleted
+// one, for which the target's lease is needed too.
+func (o *operation) confirmImages(ctx context.Context, images []*image) error {
+	errs := make([]error, len(images))
+	var g errgroup.Group
+	g.SetLimit(askJobs)
+	for i, img := range images {
+		g.Go(func() error {
+			errs[i] = o.Registry.Has(ctx, img.push(o.Lifecycle), img.status.Digest)
+			if errors.Is(errs[i], ErrImageNotFound) {
+				errs[i] = &Error{Op: "deliver", On: "image " + img.status.Name, Class: ErrUnreachable,
+					Err: fmt.Errorf("the registry had it a moment ago: %w", errs[i]), Advice: "Run the same command again: it is built anew."}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are all in the list
+	return errors.Join(errs...)
+}
+
 // verifyImages asks for every part of the images that receipts know, and has
 // those built again that the registry does not have all of. It returns the
 // reasons. What was found by its fingerprint is verified already.
 func (l *Lifecycle) verifyImages(ctx context.Context, images []*image) ([]string, error) {
 	reasons := make([]string, len(images))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(8)
+	g.SetLimit(verifyJobs)
 	for i, img := range images {
 		if img.known == nil || img.status.Build() {
 			continue
@@ -158,151 +192,15 @@ func knownImage(img *image, s *situation) (*receipt.Image, string) {
 	return nil, ""
 }
 
-func missingPlatforms(img *image, found RegistryImage) []string {
+// without returns those of the wanted platforms that are not among others.
+func without(have, wanted []string) []string {
 	var missing []string
-	for _, p := range img.platforms {
-		if !slices.Contains(found.Platforms, p) {
+	for _, p := range wanted {
+		if !slices.Contains(have, p) {
 			missing = append(missing, p)
 		}
 	}
 	return missing
-}
-
-// changedSince says what differs from the image of that name in the applied
-// receipt.
-func changedSince(img *image, s *situation, changes []PathChange) string {
-	if s.unknown() != nil {
-		return "the registry has no image of this fingerprint"
-	}
-	if s.applied == nil {
-		return "it was never built"
-	}
-	i := slices.IndexFunc(s.applied.Images, func(k receipt.Image) bool { return k.Name == img.status.Name })
-	if i < 0 {
-		return "it is new in the catalogue"
-	}
-	changed := changedKeys(s.applied.Images[i].Preimage, img.state.Preimage)
-	if len(changed) == 0 {
-		return "the registry has no image of this fingerprint"
-	}
-	if tree := slices.Index(changed, "tree"); tree >= 0 {
-		own := slices.DeleteFunc(slices.Clone(changes), func(c PathChange) bool { return !slices.Contains(c.Images, img.status.Name) })
-		changed[tree] = "its inputs (" + firstPaths(own, 3) + ")"
-		if len(own) == 0 {
-			changed[tree] = "its inputs"
-		}
-	}
-	return strings.Join(changed, ", ") + " changed"
-}
-
-// changedKeys returns the keys under which two preimages differ, sorted.
-func changedKeys(before []receipt.Field, after []catalogue.Field) []string {
-	old := map[string]string{}
-	for _, f := range before {
-		old[f.Key] = f.Value
-	}
-	var changed []string
-	for _, f := range after {
-		if v, ok := old[f.Key]; !ok || v != f.Value {
-			changed = append(changed, f.Key)
-		}
-		delete(old, f.Key)
-	}
-	for key := range old {
-		changed = append(changed, key)
-	}
-	slices.Sort(changed)
-	return changed
-}
-
-// buildImages builds what has no digest yet, each image after those that it is
-// built on. All or nothing: the first failure stops what has not started, and
-// the others end.
-func (o *operation) buildImages(ctx context.Context, r ReconcileRequest, images []*image) error {
-	g, ctx := errgroup.WithContext(ctx)
-	out := &lineWriters{open: r.Output}
-	jobs := make(chan struct{}, o.Jobs)
-	ready := make(map[*image]chan struct{}, len(images)) // closed when there is a digest
-	for _, img := range images {
-		ready[img] = make(chan struct{})
-		if !img.status.Build() {
-			o.emit(Event{Type: EventImageReused, Image: copyOf(img.status)})
-			close(ready[img])
-		}
-	}
-	for _, img := range images {
-		if !img.status.Build() {
-			continue
-		}
-		g.Go(func() error {
-			for _, base := range img.on {
-				if err := receive(ctx, ready[base]); err != nil {
-					return err
-				}
-			}
-			select {
-			case jobs <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			defer func() { <-jobs }()
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			err := o.buildImage(ctx, r, img, out.writer(img.status.Name))
-			if err == nil {
-				close(ready[img])
-			}
-			return err
-		})
-	}
-	return g.Wait()
-}
-
-func receive(ctx context.Context, c <-chan struct{}) error {
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *image, out io.Writer) error {
-	start := time.Now()
-	request := BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out, Images: map[string]string{}}
-	for _, base := range img.on {
-		request.Images[base.status.Name] = base.push(o.Lifecycle) + "@" + string(base.status.Digest)
-	}
-	built, err := o.Builders[img.state.Image.Build.Kind()].Build(ctx, request)
-	if err != nil {
-		return err
-	}
-	found, err := o.Registry.Verify(ctx, img.push(o.Lifecycle), built.Digest)
-	if err != nil {
-		return fmt.Errorf("check image %q, which was just pushed: %w", img.status.Name, err)
-	}
-	if missing := missingPlatforms(img, found); len(missing) > 0 {
-		return &BuildError{Image: img.status.Name, Reason: "the built image misses the platforms " + strings.Join(missing, ", ")}
-	}
-	img.status.Digest, img.bases, img.toolchain = built.Digest, built.Bases, built.Toolchain
-	o.emit(Event{Type: EventImageBuilt, Image: copyOf(img.status), Took: time.Since(start)})
-	return nil
-}
-
-// lineWriters hands out a writer for each image.
-type lineWriters struct {
-	mu   sync.Mutex
-	open func(image string) io.Writer
-}
-
-func (w *lineWriters) writer(image string) io.Writer {
-	if w.open == nil {
-		return io.Discard
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.open(image)
 }
 
 func imageRefs(images []*image) []ImageRef {

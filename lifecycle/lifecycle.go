@@ -19,6 +19,25 @@ type Cluster interface {
 	// Prepare makes sure that the namespace for receipts and the lease is
 	// there. It changes nothing else, and nothing if it is.
 	Prepare(ctx context.Context) error
+	// Platforms returns the platforms of all nodes, sorted and each once, such
+	// as "linux/arm64". The error matches ErrForbidden if nodes may not be
+	// listed.
+	Platforms(ctx context.Context) ([]string, error)
+	// Placements returns which nodes the pods that the objects describe may be
+	// placed on: one for each description of a pod, in the order of the objects.
+	// The error matches ErrForbidden if nodes may not be listed.
+	Placements(ctx context.Context, objects []Object) ([]Placement, error)
+}
+
+// Placement says where the pods of one description may be placed.
+type Placement struct {
+	// Object is what describes them.
+	Object Object
+	// Images are those of its containers, as they are written there.
+	Images []string
+	// Nodes are the names of nodes that they may be placed on, one for each
+	// platform.
+	Nodes map[string]string
 }
 
 // Lease is the lease of the target. *lease.Manager is one.

@@ -32,6 +32,7 @@ func (o *operation) render(ctx context.Context, tree source.Tree, images []*imag
 	if err := o.checkReserved(rendering.Objects, nil); err != nil {
 		return rendering, err
 	}
+	rendering.Findings = append(o.nodeFindings(), rendering.Findings...)
 	if o.rendering == nil {
 		o.emit(Event{Type: EventRendered, Findings: rendering.Findings})
 	}

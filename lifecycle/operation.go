@@ -21,6 +21,9 @@ type operation struct {
 	// rendering is the last one, and rendered the images that it was of.
 	rendering *Rendering
 	rendered  []ImageRef
+	// nodes is what is known of the target's nodes, nil until they were looked
+	// at.
+	nodes *nodeLook
 
 	mu   sync.Mutex
 	sink Sink

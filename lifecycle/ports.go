@@ -77,29 +77,6 @@ type Repository interface {
 	Commit(ctx context.Context, id string) (source.Commit, error)
 }
 
-// Registry answers for images. Implementations are safe for concurrent use.
-type Registry interface {
-	// Lookup asks the registry for the image index of that digest. The error
-	// matches ErrImageNotFound if the repository does not have it.
-	Lookup(ctx context.Context, repository string, digest Digest) (RegistryImage, error)
-	// Verify is Lookup that asks for all that the index names as well. The
-	// error matches ErrImageNotFound if any of it is missing, and says what.
-	Verify(ctx context.Context, repository string, digest Digest) (RegistryImage, error)
-	// Find looks for an image of that fingerprint in a repository and trusts
-	// the annotation on the index alone, never the tag it was found by. It
-	// verifies what it finds. The error matches ErrImageNotFound if there is
-	// none.
-	Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (RegistryImage, error)
-}
-
-// RegistryImage is an image index as the registry holds it.
-type RegistryImage struct {
-	Digest      Digest
-	Platforms   []string              // sorted
-	Fingerprint catalogue.Fingerprint // its annotation, empty if it has none
-	Toolchain   string                // its annotation: what built it, empty if it has none
-}
-
 // Renderer turns a tree into objects. Implementations are safe for concurrent
 // use.
 type Renderer interface {

@@ -38,6 +38,10 @@ type ReconcileRequest struct {
 	Force bool
 	// Events receives what happens; may be nil.
 	Events Sink
+	// CancelBuilds ends the other builds when one fails. The default lets them
+	// finish, so that the next call has less to do. In both cases no further one
+	// begins, nothing is delivered, and all failures are reported together.
+	CancelBuilds bool
 	// Output returns the writer for what the tools that build an image print.
 	// It is called once for each image that is built. Nil discards: a failed
 	// build's error carries the end of its output in any case.
@@ -52,7 +56,8 @@ type ReconcileResult struct {
 	// Receipt is the receipt that the target has, the live one if nothing had
 	// to be done; empty if the delivery ended before one was written.
 	Receipt receipt.ID
-	// Findings are what the renderer found worth saying.
+	// Findings are what is worth saying: of the rendered overlay, and that the
+	// nodes' platforms were not checked.
 	Findings []Finding
 	// Changes are what became of each object, in no certain order.
 	Changes []Change
@@ -146,25 +151,27 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 
 // plan decides, and says what.
 func (o *operation) plan(ctx context.Context, w *want, s *situation, res *ReconcileResult) ([]*image, error) {
-	p, images, err := o.decide(ctx, w, s)
+	p, images, err := o.decideWithNodes(ctx, w, s)
 	if err != nil {
 		return nil, err
 	}
 	res.Plan, res.Receipt = p, ""
 	if p.Decision == DecideUnchanged {
-		res.Receipt = s.pointers.Live
+		res.Receipt, res.Findings = s.pointers.Live, o.nodeFindings()
 	}
 	o.emit(Event{Type: EventPlanned, Plan: &p})
+	if p.Decision == DecideUnchanged {
+		return images, o.checkCoverage(ctx, w.commit.Tree, images)
+	}
 	return images, nil
 }
 
 // buildAll builds what has to be built. The overlay is rendered before the
 // builds, so that a mistake in it shows before they take their time, and before
-// anything is written anywhere; so does an image that nothing builds.
+// anything is written anywhere; so does an image that nothing builds, and one
+// that is not for the target's nodes.
 func (o *operation) buildAll(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
-	rendering, err := o.render(ctx, r.Commit.Tree, images)
-	res.Findings = rendering.Findings
-	if err := errors.Join(o.lackBuilders(images), err); err != nil {
+	if err := o.tryOut(ctx, r, images, res); err != nil {
 		return err
 	}
 	if err := o.buildImages(ctx, r, images); err != nil {
@@ -172,6 +179,17 @@ func (o *operation) buildAll(ctx context.Context, r ReconcileRequest, images []*
 	}
 	res.Plan.Images = imageStatuses(images)
 	return nil
+}
+
+// tryOut renders the overlay and returns all that shows now of what would keep
+// the images from being built and delivered.
+func (o *operation) tryOut(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
+	rendering, err := o.render(ctx, r.Commit.Tree, images)
+	res.Findings = rendering.Findings
+	if err == nil {
+		err = o.checkCoverage(ctx, r.Commit.Tree, images)
+	}
+	return errors.Join(o.lackBuilders(images), err)
 }
 
 // underLease runs f while the lease is renewed, and ends f's context with

@@ -27,7 +27,7 @@ func (s *story) firstCommit(ctx context.Context, c *chapter) error {
 	if err := s.reconcile(ctx, c, patience); err != nil {
 		return err
 	}
-	return c.delivered("orders", "stock", "storefront")
+	return c.delivered(s.built("orders", "stock", "storefront")...)
 }
 
 func (s *story) libraryChanges(ctx context.Context, c *chapter) error {
@@ -40,7 +40,7 @@ func (s *story) libraryChanges(ctx context.Context, c *chapter) error {
 	if err := s.reconcile(ctx, c, patience); err != nil {
 		return err
 	}
-	return c.delivered("orders", "storefront")
+	return c.delivered(s.built("orders", "storefront")...)
 }
 
 func (s *story) onlyDocs(ctx context.Context, c *chapter) error {

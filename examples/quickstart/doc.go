@@ -1,12 +1,15 @@
 // Command quickstart tells a story of about a minute about a shop that Pharos
-// delivers: three services, a library that two of them share, and a target.
+// delivers: three Go services, a library that two of them share, a website that is built
+// from a Dockerfile, and a target.
 //
 //	go run ./examples/quickstart
 //
 // It starts a Kubernetes control plane of its own (the first run builds it, which
 // takes some minutes) and a registry in this process, and removes both at the
 // end. The control plane's only node is hollow: pods are scheduled and become
-// ready, but they do not really run.
+// ready, but they do not really run. The Dockerfile is built by a BuildKit of its own,
+// where one can run: on Linux, as root, with runc. Elsewhere the story says what is
+// missing and goes on without the website.
 //
 // On a cluster of yours, pods do run. It needs a registry that both sides reach:
 //

@@ -12,6 +12,15 @@ func (n *narrator) opening(o options) {
 	n.blank()
 }
 
+// missing says what of the story cannot be told here.
+func (n *narrator) missing(p *place) {
+	if p.noBuildKit == nil {
+		return
+	}
+	n.line("%v.", p.noBuildKit)
+	n.line("So the shop goes without its website, which is built from a Dockerfile.")
+}
+
 // closing says where to go next.
 func (n *narrator) closing(p *place, repo string, stay bool) {
 	n.blank()

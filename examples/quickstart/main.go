@@ -99,6 +99,7 @@ func tell(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 			err = errors.Join(err, fmt.Errorf("%w: %w", errCleanUp, cerr))
 		}
 	}()
+	say.missing(p)
 	s, err := newStory(ctx, say, p)
 	if err != nil {
 		return err

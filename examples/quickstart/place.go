@@ -29,7 +29,9 @@ type place struct {
 	// images counts what the registry is asked; nil if the registry is not ours.
 	images   *traffic
 	keychain authn.Keychain
-	closers  []func(context.Context) error
+	// noBuildKit says why there is none to build Dockerfiles; nil if there is.
+	noBuildKit error
+	closers    []func(context.Context) error
 }
 
 // open makes the place. What it has made is taken down if something fails.
@@ -46,6 +48,9 @@ func open(ctx context.Context, o options, progress io.Writer) (_ *place, err err
 		return p, err
 	}
 	p.onClose(func(context.Context) error { return os.RemoveAll(p.dir) })
+	if err := p.openBuildKit(ctx, progress); err != nil {
+		return p, err
+	}
 	if o.context != "" {
 		return p, p.openExisting(ctx, o)
 	}
@@ -92,6 +97,20 @@ func (p *place) openRegistry(ctx context.Context) error {
 	})
 	p.shop.Push, p.shop.Insecure = l.Addr().String()+"/shop", true
 	p.shop.Pull = p.shop.Push
+	return nil
+}
+
+// openBuildKit starts a BuildKit where one can run.
+func (p *place) openBuildKit(ctx context.Context, progress io.Writer) error {
+	if p.noBuildKit = devenv.BuildKitAvailable(); p.noBuildKit != nil {
+		return nil
+	}
+	b, err := devenv.StartBuildKit(ctx, devenv.BuildKitOptions{Output: progress})
+	if err != nil {
+		return err
+	}
+	p.onClose(func(context.Context) error { return b.Stop() })
+	p.shop.BuildKit = b.Address()
 	return nil
 }
 

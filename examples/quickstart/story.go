@@ -32,6 +32,8 @@ type story struct {
 	// api and images count what the API server and the registry are asked;
 	// images is nil if the registry is not ours.
 	api, images *traffic
+	// website says that there is one, which is built from a Dockerfile.
+	website bool
 }
 
 // newStory writes the shop.
@@ -44,7 +46,7 @@ func newStory(ctx context.Context, say *narrator, p *place) (*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images}
+	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != ""}
 	s.cluster = s.api.client(p.cluster.Config())
 	return s, nil
 }
@@ -72,7 +74,7 @@ func (s *story) tell(ctx context.Context) ([]chapter, error) {
 		title, about string
 		happen       func(context.Context, *chapter) error
 	}{
-		{"The first commit", "Three services, a library that two of them use, and a kustomize overlay.", s.firstCommit},
+		{"The first commit", s.opening(), s.firstCommit},
 		{"The library changes", "Only the services that use it are built. The third one keeps its image.", s.libraryChanges},
 		{"A word in the README", "Nothing that reaches an image or a manifest changes, so nothing is written.", s.onlyDocs},
 		{"Somebody borrows the target", "While she holds its lease, a delivery is refused. Then she gives it back.", s.leaseRefuses},
@@ -87,6 +89,23 @@ func (s *story) tell(ctx context.Context) ([]chapter, error) {
 		told = append(told, now)
 	}
 	return told, nil
+}
+
+// opening says what the first commit brings.
+func (s *story) opening() string {
+	if !s.website {
+		return "Three Go services, a library that two of them use, and a kustomize overlay."
+	}
+	return "Three Go services, a library that two of them use, a website whose Dockerfile begins with\nFROM storefront, and a kustomize overlay."
+}
+
+// built are the images that a chapter is to build: those of Go, and the website
+// where there is one and it is built on one of them.
+func (s *story) built(images ...string) []string {
+	if s.website && slices.Contains(images, "storefront") {
+		images = append(images, "website")
+	}
+	return images
 }
 
 // notAsTold says what happened instead of what was told. cause may be nil.

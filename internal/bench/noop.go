@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pharos-dev/pharos/examples/quickstart/shop"
 	"github.com/pharos-dev/pharos/internal/devenv"
 )
 
@@ -26,44 +25,36 @@ func noop(ctx context.Context, b *bench) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.folder("shop")
+	few, err := noopShop(ctx, b, plugin, cluster.Kubeconfig(), "shop", 3)
 	if err != nil {
 		return nil, err
 	}
-	repository := b.registry() + "/shop"
-	repo, err := shop.Create(ctx, dir, shop.Options{Namespace: "shop", Receipts: "pharos", Push: repository, Pull: repository, Insecure: true})
+	many, err := noopShop(ctx, b, plugin, cluster.Kubeconfig(), "mall", manyImages)
 	if err != nil {
 		return nil, err
 	}
-	if err := repo.Commit(ctx, "Open the shop"); err != nil {
-		return nil, err
+	compare := func(name, namespace string, reconcile command) comparison {
+		get := command{
+			path: kubectl, args: []string{"get", "deployments", "--namespace", namespace, "--cache-dir", filepath.Join(b.dir, "kubectl-cache")}, env: reconcile.env,
+		}
+		return comparison{
+			name: name,
+			ours: side{name: "kubectl-pharos reconcile", run: reconcile.run},
+			peer: side{name: "kubectl get deployments", run: get.run},
+			note: func(ctx context.Context) (string, error) {
+				ours, err := apiCalls(ctx, cluster, reconcile, "kubectl-pharos/")
+				if err != nil {
+					return "", err
+				}
+				theirs, err := apiCalls(ctx, cluster, get, "kubectl/")
+				return fmt.Sprintf("API calls: %s and %s", ours, theirs), err
+			},
+		}
 	}
-
-	env := []string{"KUBECONFIG=" + cluster.Kubeconfig()}
-	reconcile := command{path: plugin, args: []string{"reconcile", "--repo", dir}, env: env}
-	get := command{path: kubectl, args: []string{"get", "deployments", "--namespace", "shop", "--cache-dir", filepath.Join(b.dir, "kubectl-cache")}, env: env}
-	fmt.Fprintln(b.progress, "delivering the shop of the quickstart")
-	if err := reconcile.run(ctx); err != nil {
-		return nil, err
-	}
-	again := reconcile
-	again.args = append(again.args, "--output", "jsonpath={.plan.decision}")
-	if decision, err := again.output(ctx); err != nil || decision != "unchanged" {
-		return nil, fmt.Errorf("the second reconcile was to do nothing, and its plan is %q: %w", decision, err)
-	}
-	return []comparison{{
-		name: "no-op reconcile",
-		ours: side{name: "kubectl-pharos reconcile", run: reconcile.run},
-		peer: side{name: "kubectl get deployments", run: get.run},
-		note: func(ctx context.Context) (string, error) {
-			ours, err := apiCalls(ctx, cluster, reconcile, "kubectl-pharos/")
-			if err != nil {
-				return "", err
-			}
-			theirs, err := apiCalls(ctx, cluster, get, "kubectl/")
-			return fmt.Sprintf("API calls: %s and %s", ours, theirs), err
-		},
-	}}, nil
+	return []comparison{
+		compare("no-op reconcile", "shop", few),
+		compare(fmt.Sprintf("no-op reconcile, %d images", manyImages), "mall", many),
+	}, nil
 }
 
 // apiCalls counts by the API server's audit log what a command asks.

@@ -3,15 +3,13 @@ package kubeclient
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/url"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/pharos-dev/pharos/internal/fault"
 )
 
 // Refused reports whether the server answered that it did not do what it was
@@ -88,23 +86,5 @@ func Unavailable(err error) bool {
 		code := status.Status().Code
 		return code == http.StatusUnauthorized || code == http.StatusForbidden || Transient(err)
 	}
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return false // it is this machine that has no more of them, also for a connection
-	}
-	return ofConnection(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// ofConnection reports whether an error came with a connection, or with waiting
-// for one. What the system says of a file is a net.Error as well: every
-// syscall.Errno is one.
-func ofConnection(err error) bool {
-	if request, ok := errors.AsType[*url.Error](err); ok {
-		return request.Op != "parse"
-	}
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		return true
-	}
-	network, ok := errors.AsType[net.Error](err)
-	_, system := network.(syscall.Errno)
-	return ok && !system
+	return fault.OfConnection(err)
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/pharos-dev/pharos/internal/fault"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -38,7 +37,9 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 		e.Advice = fmt.Sprintf("Check where %s leads to: a proxy, or its own configuration, sends requests round in a circle.", host)
 	case errors.As(err, &answer):
 		e.Advice, e.Class = classify(answer, cmp.Or(ledTo(answer), host), repo)
-	case errors.As(err, new(*url.Error)) || errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF):
+	case fault.OfMachine(err):
+		e.Advice = "This machine is to blame, not the registry: look at the file that is named, at the space on its disk, and at the limit of open files (ulimit -n)."
+	case fault.OfConnection(err):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Check that the registry %s runs and can be reached from here.", host)
 	}
@@ -49,7 +50,7 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 // then is the fault of what answers, or of how we are to log in there.
 func failRead(ctx context.Context, op string, ref name.Reference, err error) error {
 	err = fail(ctx, op, ref, ref.Context(), err)
-	if e, ok := errors.AsType[*lifecycle.Error](err); ok && e.Class == nil && ctx.Err() == nil {
+	if e, ok := errors.AsType[*lifecycle.Error](err); ok && e.Class == nil && ctx.Err() == nil && !fault.OfMachine(err) {
 		host := ref.Context().RegistryStr()
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = cmp.Or(e.Advice, fmt.Sprintf("Check that %[1]s is a registry, and how you are logged in to %[1]s.", host))

@@ -20,10 +20,23 @@ import (
 // errNotAnIndex says that a digest or tag leads to something else.
 var errNotAnIndex = errors.New("it is not an image index")
 
-// Lookup implements [lifecycle.Registry]. It reads the index, which a HEAD
-// request would not show the platforms of; that is one request. What the index
-// names is taken for there: [Registry.Verify] asks. What stands behind the
-// digest and is not an image index is an error.
+// Has implements [lifecycle.Registry]: it asks with one HEAD request, which
+// registries that count pulls do not count, whether the index is there. What it
+// is the digest says; what it names is taken for there: [Registry.Verify] asks.
+func (r *Registry) Has(ctx context.Context, repository string, digest lifecycle.Digest) error {
+	const op = "look for image"
+	ref, err := r.digest(op, repository, digest)
+	if err != nil {
+		return err
+	}
+	_, err = r.head(ctx, op, ref)
+	return err
+}
+
+// Lookup reads the index of a digest, which is one request. What the index names
+// is taken for there: [Registry.Verify] asks. What stands behind the digest and
+// is not an image index is an error; it matches [lifecycle.ErrImageNotFound] if
+// the repository does not have the digest.
 func (r *Registry) Lookup(ctx context.Context, repository string, digest lifecycle.Digest) (lifecycle.RegistryImage, error) {
 	const op = "look up image"
 	ref, err := r.digest(op, repository, digest)
@@ -70,7 +83,7 @@ func Tag(fp catalogue.Fingerprint) (string, error) {
 	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
 		return "", fmt.Errorf("%q is not a fingerprint", string(fp))
 	}
-	return "fp-" + digits, nil
+	return lifecycle.FingerprintTag(fp), nil
 }
 
 // digest is a reference to one digest of a repository.

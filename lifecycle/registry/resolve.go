@@ -33,8 +33,14 @@ func (r *Registry) Resolve(ctx context.Context, reference string) (lifecycle.Dig
 	if err != nil {
 		return "", err
 	}
+	return r.head(ctx, op, ref)
+}
+
+// head asks for the digest behind a reference with a HEAD request, or reads it
+// where the registry does not answer those.
+func (r *Registry) head(ctx context.Context, op string, ref name.Reference) (lifecycle.Digest, error) {
 	var desc *v1.Descriptor
-	err = r.retry.do(ctx, r.log, op, func(ctx context.Context) (err error) {
+	err := r.retry.do(ctx, r.log, op, func(ctx context.Context) (err error) {
 		desc, err = r.puller.Head(ctx, ref)
 		return err
 	})

@@ -13,8 +13,9 @@ import (
 )
 
 // Cluster is a lifecycle.Cluster by way of the core API. It uses get on the
-// namespaces kube-system and its own, and create on namespaces where its own
-// is missing. It is safe for concurrent use.
+// namespaces kube-system and its own, create on namespaces where its own is
+// missing, and list on nodes, which it can do without. It is safe for concurrent
+// use.
 type Cluster struct {
 	client    *rest.RESTClient
 	namespace string
@@ -38,7 +39,7 @@ func NewCluster(config *rest.Config, namespace string) (*Cluster, error) {
 func (c *Cluster) UID(ctx context.Context) (string, error) {
 	ns, err := c.get(ctx, metav1.NamespaceSystem)
 	if err != nil {
-		return "", c.explain("identify the cluster", metav1.NamespaceSystem, err)
+		return "", c.explain("identify the cluster", "namespace "+metav1.NamespaceSystem, "namespaces", err)
 	}
 	return string(ns.UID), nil
 }
@@ -47,7 +48,7 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 func (c *Cluster) Prepare(ctx context.Context) error {
 	_, err := c.get(ctx, c.namespace)
 	if !apierrors.IsNotFound(err) {
-		return c.explain("read", c.namespace, err)
+		return c.explain("read", "namespace "+c.namespace, "namespaces", err)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
 	err = kubeclient.Retry(ctx, func() error {
@@ -56,7 +57,7 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
-	return c.explain("create", c.namespace, err)
+	return c.explain("create", "namespace "+c.namespace, "namespaces", err)
 }
 
 func (c *Cluster) get(ctx context.Context, name string) (*corev1.Namespace, error) {
@@ -67,14 +68,14 @@ func (c *Cluster) get(ctx context.Context, name string) (*corev1.Namespace, erro
 	return ns, err
 }
 
-func (c *Cluster) explain(op, namespace string, err error) error {
+func (c *Cluster) explain(op, on, resource string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &lifecycle.Error{Op: op, On: "namespace " + namespace, Err: err}
+	e := &lifecycle.Error{Op: op, On: on, Err: err}
 	switch {
 	case apierrors.IsForbidden(err):
-		e.Class, e.Advice = lifecycle.ErrUnreachable, "Ask an administrator for this right on namespaces."
+		e.Class, e.Advice = lifecycle.ErrUnreachable, "Ask an administrator for this right on "+resource+"."
 	case apierrors.IsUnauthorized(err):
 		e.Class, e.Advice = lifecycle.ErrUnreachable, "Renew the credentials of the kubeconfig's user."
 	case kubeclient.Unavailable(err):

@@ -1,7 +1,7 @@
 // Package standard puts the usual set of a [lifecycle.Lifecycle] together from
 // a Target document of pharos.yaml and a connection to a cluster: receipts in
-// ConfigMaps, the lease, the Go builder, the registry, kustomize and
-// server-side apply. It is what kubectl pharos uses.
+// ConfigMaps, the lease, the builders of Go packages, files and Dockerfiles, the
+// registry, kustomize and server-side apply. It is what kubectl pharos uses.
 //
 // [ParseTargets] reads the Target documents; [ReadTargets] reads them from a
 // commit's tree, since a commit is delivered by its own pharos.yaml. [New]

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -25,7 +26,10 @@ import (
 // killed is what a process that dies in the middle of a delivery is told.
 type killed struct {
 	Kubeconfig, Repo string
-	At               lifecycle.EventType
+	// At is the event at which it dies; or else Build is the build, counted from
+	// 1, one at a time.
+	At    lifecycle.EventType
+	Build int
 }
 
 const killedEnv = "PHAROS_TEST_KILLED"
@@ -40,7 +44,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deliverAndDie reconciles until the event and sends itself SIGKILL there.
+// die ends this process as nothing else can.
+func die() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill()
+	}
+	select {} // the signal is on its way
+}
+
+// deliverAndDie reconciles until the event, or the build, and sends itself SIGKILL
+// there.
 func deliverAndDie(task string) error {
 	var k killed
 	if err := json.Unmarshal([]byte(task), &k); err != nil {
@@ -63,7 +76,7 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
-	l, err := standard.New(targets[0], standard.Options{REST: cfg, Actor: "killed@localhost", Env: os.Environ(), Lease: lease.Config{
+	config, err := standard.Config(targets[0], standard.Options{REST: cfg, Actor: "killed@localhost", Env: os.Environ(), Lease: lease.Config{
 		// Soon forgotten once it is dead, and long enough not to be lost before.
 		Deliver: lease.Timing{Duration: 10 * time.Second, RenewEvery: 2 * time.Second},
 		Margin:  2 * time.Second, Grace: time.Second, RetryPeriod: 500 * time.Millisecond, RequestTimeout: 2 * time.Second,
@@ -71,16 +84,47 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
+	if k.Build > 0 {
+		n := 0
+		config.Jobs = 1
+		config.Builders["go"] = &staged{Builder: config.Builders["go"], before: func(context.Context, string) error {
+			if n++; n == k.Build {
+				die()
+			}
+			return nil
+		}}
+	}
+	l, err := lifecycle.New(config)
+	if err != nil {
+		return err
+	}
 	_, err = l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: time.Minute, Events: func(e lifecycle.Event) {
-		if e.Type != k.At {
-			return
+		if e.Type == k.At {
+			die()
 		}
-		if self, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = self.Kill()
-		}
-		select {} // the signal is on its way
 	}})
 	return fmt.Errorf("the event %s never came: %w", k.At, err)
+}
+
+// dieIn delivers HEAD in a process that dies meanwhile.
+func (s *shop) dieIn(c *devenv.Cluster, k killed) {
+	s.t.Helper()
+	k.Kubeconfig, k.Repo = c.Kubeconfig(), s.dir
+	task, err := json.Marshal(k)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(s.t.Context(), program)
+	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() {
+		s.t.Fatalf("the process ended by itself: %v\n%s", err, out)
+	}
 }
 
 func TestKilledAt(t *testing.T) {
@@ -108,21 +152,7 @@ func killAt(t *testing.T, at lifecycle.EventType) {
 	if at == lifecycle.EventLeaseAwaited {
 		release = s.hold(c.Config(), "ada@laptop")
 	}
-	task, err := json.Marshal(killed{Kubeconfig: c.Kubeconfig(), Repo: s.dir, At: at})
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Exited() {
-		t.Fatalf("the process ended by itself: %v\n%s", err, out)
-	}
+	s.dieIn(c, killed{At: at})
 
 	release()
 	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute})

@@ -18,9 +18,6 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 	more := `- name: web
   build: {dockerfile: {path: web/Dockerfile}}
   inputs: [web]
-- name: site
-  build: {files: {from: web}}
-  inputs: [web]
 - name: docs
   build: {dockerfile: {path: web/Dockerfile}}
   inputs: [web]
@@ -35,7 +32,7 @@ delivery:`
 		s.write(map[string]string{"gitops/kustomization.yaml": s.git("show", "HEAD:gitops/kustomization.yaml") +
 			"\nimages: [{name: api, newName: registry.example.com/dev/api, newTag: v1}]\n"})
 	}
-	noBuilder := []string{"this version cannot build from Dockerfiles yet: web, docs\n", "this version cannot build from files alone yet: site\n"}
+	noBuilder := []string{"nothing builds from Dockerfiles for target ", ": web, docs\n", "spec.buildkit: {address: "}
 	otherName := []string{`gitops/kustomization.yaml:3: images[0].newName: "registry.example.com/dev/api": api is an image that the catalogue builds`}
 	for name, c := range map[string]struct {
 		change []func(*shop)

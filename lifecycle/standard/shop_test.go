@@ -150,7 +150,7 @@ func (s *shop) target() standard.Target {
 }
 
 func (s *shop) options(cfg *rest.Config) standard.Options {
-	return standard.Options{REST: cfg, Actor: "test@localhost", Env: os.Environ(), Lease: shortLease}
+	return standard.Options{REST: cfg, Actor: "test@localhost", Env: os.Environ(), Checkout: s.dir, Lease: shortLease}
 }
 
 func (s *shop) lifecycle(cfg *rest.Config) *lifecycle.Lifecycle {

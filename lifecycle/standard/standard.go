@@ -2,6 +2,7 @@ package standard
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,6 @@ import (
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/build/golang"
 	"github.com/pharos-dev/pharos/lifecycle/deliver/apply"
 	"github.com/pharos-dev/pharos/lifecycle/registry"
 	"github.com/pharos-dev/pharos/lifecycle/render"
@@ -34,9 +34,24 @@ type Options struct {
 	// Transport carries the requests to the registry. The default uses no
 	// proxy; programs that want the environment's pass http.DefaultTransport.
 	Transport http.RoundTripper
-	// Env is the environment of the Go builder, as of os.Environ: it finds the
-	// go command, its caches and its module proxy there.
+	// Env is the environment of the builders, as of os.Environ: they find the go
+	// command, its caches and its module proxy, git, and the folder for temporary
+	// files there.
 	Env []string
+	// Checkout is the root of the checkout that commits are of, or a folder in
+	// it. It is required for a target whose BuildKit runs in a Job: what its Git
+	// server lacks is pushed from there.
+	Checkout string
+	// Secrets return the values of the build secrets that Dockerfiles mount, by
+	// id, when they are needed. A BuildKit that runs in a Job has its own. The
+	// default has none.
+	Secrets map[string]func(context.Context) ([]byte, error)
+	// SSH are the sockets of the SSH agents that Dockerfiles mount, by id. A
+	// BuildKit that runs in a Job has its own keys. The default has none.
+	SSH map[string]string
+	// BuildKitTLS secures the connection to a BuildKit at a tcp address. The
+	// default is no TLS.
+	BuildKitTLS *tls.Config
 	// Lease changes the lease's timing; its REST, Namespace and Target are
 	// filled in.
 	Lease lease.Config
@@ -105,23 +120,29 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	if err != nil {
 		return fail("delivery", err)
 	}
-	images, err := registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Transport: o.Transport, Log: o.Log})
+	images, err := NewRegistry(t, o)
 	if err != nil {
 		return fail("registry", err)
 	}
-	golang, err := golang.New(golang.Config{Registry: images, Env: o.Env, Log: o.Log})
+	builders, err := builders(t, o, images, cluster)
 	if err != nil {
-		return fail("Go builder", err)
+		return fail("builders", err)
 	}
 	return lifecycle.Config{
 		Target: t.Name, Overlay: t.Overlay, Push: t.Registry.Push, Pull: t.Registry.Pull,
 		Cluster: cluster, Receipts: receipts, Lease: leases, Registry: images,
-		Builders:  map[string]lifecycle.Builder{"go": golang},
+		Builders:  builders,
 		Renderer:  render.New(),
 		Deliverer: deliverer,
 		Reserved:  reserved(t.Namespace),
 		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
 	}, nil
+}
+
+// NewRegistry returns the client of a target's registry. It needs no cluster, so
+// Options.REST may be nil, and makes no call.
+func NewRegistry(t Target, o Options) (*registry.Registry, error) {
+	return registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Transport: o.Transport, Log: o.Log})
 }
 
 // NewLease returns the manager of a target's lease. It makes no call.

@@ -82,22 +82,6 @@ type Git struct {
 	Push string
 }
 
-// BuildKit is what builds Dockerfiles: exactly one of its fields is set.
-type BuildKit struct {
-	// Job runs BuildKit in a Job on the target.
-	Job *BuildKitJob
-	// Address is a running BuildKit, "tcp://host:port" or "unix:///path".
-	Address string
-	// Runner is a running runner that brings BuildKit with it.
-	Runner *BuildKitRunner
-}
-
-// BuildKitJob runs BuildKit in a Job.
-type BuildKitJob struct{}
-
-// BuildKitRunner is a runner's address, "tcp://host:port" or "unix:///path".
-type BuildKitRunner struct{ Address string }
-
 // ParseTargets reads the Target documents of a pharos.yaml, in the order of the
 // file, with defaults filled in. The name of the file is used for errors only.
 // A file without one gives none, which is no error: SelectTarget says so. The

@@ -36,7 +36,7 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 		Overlay:   path.Clean(spec.Required("overlay").String(checkFolder)),
 		Deliver:   parseDeliver(spec.Optional("deliver")),
 		Git:       parseGit(spec.Optional("git")),
-		BuildKit:  parseBuildKit(spec.Optional("buildkit")),
+		BuildKit:  parseBuildKit(spec.Optional("buildkit"), spec.Optional("git")),
 	}
 }
 
@@ -90,24 +90,6 @@ func parseGit(n strictyaml.Node) *Git {
 	fields := n.Map("url", "push")
 	fetch := fields.Required("url").String(checkGitURL)
 	return &Git{URL: fetch, Push: orDefault(fields.Optional("push").String(checkGitURL), fetch)}
-}
-
-func parseBuildKit(n strictyaml.Node) *BuildKit {
-	if !n.Present() {
-		return nil
-	}
-	kinds := n.Map("job", "address", "runner")
-	switch kinds.OneOf("job", "address", "runner") {
-	case "job":
-		kinds.Required("job").Map()
-		return &BuildKit{Job: &BuildKitJob{}}
-	case "address":
-		return &BuildKit{Address: kinds.Required("address").String(checkAddress)}
-	case "runner":
-		runner := kinds.Required("runner").Map("address")
-		return &BuildKit{Runner: &BuildKitRunner{Address: runner.Required("address").String(checkAddress)}}
-	}
-	return &BuildKit{}
 }
 
 func checkLabel(s string) error     { return kubernetes(s, validation.IsDNS1123Label(s)) }

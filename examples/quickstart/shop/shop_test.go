@@ -17,7 +17,7 @@ func create(t *testing.T) *shop.Repository {
 	t.Helper()
 	r, err := shop.Create(t.Context(), t.TempDir(), shop.Options{
 		Namespace: "shop", Receipts: "pharos", Push: "localhost:5000/shop", Pull: "registry.local/shop",
-		Platforms: []string{"linux/amd64", "linux/arm64"},
+		Platforms: []string{"linux/amd64", "linux/arm64"}, BuildKit: "unix:///run/buildkit.sock",
 	})
 	if err != nil {
 		t.Fatal(err)

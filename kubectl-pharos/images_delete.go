@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+type imagesDeleteOptions struct {
+	*shared
+	unused bool
+	keep   int
+	dryRun bool
+}
+
+func newImagesDelete(s *shared) *cobra.Command {
+	o := &imagesDeleteOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "delete (DIGEST... | --unused)",
+		Short: "Delete images from the target's registry that no receipt needs",
+		Long: `Delete images from the target's registry that no receipt needs.
+
+What the applied receipt, the live one, or one of the last --keep names is never
+deleted, nor what those of another target of pharos.yaml name that keeps its images
+in the same folder of the registry. The leases of these targets are held meanwhile,
+and the receipts are read when they are.
+
+With --unused all is deleted that kubectl pharos images --unused lists, but for
+images that somebody else tagged or pushed. DIGEST is one of those that it lists,
+in full, whatever its tags. An image that was built and not delivered is unused: it
+would be built again.
+
+Registries delete manifests, and free the space of layers by a garbage collection of
+their own. Many allow deletes only when they are configured so.`,
+		Example: `  # What would go?
+  kubectl pharos images delete --unused --keep 20 --dry-run
+
+  # Do it
+  kubectl pharos images delete --unused --keep 20
+
+  # One image
+  kubectl pharos images delete sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if o.unused == (len(args) > 0) {
+				return errors.New("name the digests to delete, or --unused for all that no receipt needs")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.unused, "unused", false, "Delete all images that no receipt needs")
+	addKeep(cmd, &o.keep)
+	f.BoolVar(&o.dryRun, "dry-run", false, "Say what would be deleted, and delete nothing")
+	return cmd
+}
+
+var wholeDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
+	if err := checkKeep(o.keep); err != nil {
+		return err
+	}
+	request := lifecycle.DeleteImagesRequest{Unused: o.unused, DryRun: o.dryRun}
+	for _, arg := range args {
+		if !wholeDigest.MatchString(arg) {
+			return fmt.Errorf("%q is no digest: write it in full, sha256: and 64 digits, as kubectl pharos images --unused does", arg)
+		}
+		request.Digests = append(request.Digests, lifecycle.Digest(arg))
+	}
+	l, used, err := o.usedImages(ctx, o.keep)
+	if err != nil {
+		return err
+	}
+	request.UsedImages = used
+	request.Deleted = func(u lifecycle.UnusedImage) { linef(o.Out, "image %q deleted", u.Reference()) }
+	done, err := l.DeleteImages(ctx, request)
+	if o.dryRun {
+		for _, u := range done.Deleted {
+			linef(o.Out, "image %q deleted (dry run)", u.Reference())
+		}
+	}
+	for _, u := range done.Left {
+		linef(o.ErrOut, "left: %s, which somebody else tagged or pushed", u.Reference())
+	}
+	if err == nil && len(done.Deleted) == 0 {
+		linef(o.ErrOut, "there was nothing to delete")
+	}
+	return err
+}
