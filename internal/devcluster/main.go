@@ -3,6 +3,11 @@
 //
 //	devcluster --state DIR
 //
+// With --node-program NAME=PATH for each program of a real node (kubelet, kube-proxy, coredns, containerd, its shim,
+// pause), on Linux as root, the cluster has such a node instead of the hollow one, in namespaces of its own, with a
+// registry and a Git server: see the package node. One process of a machine has it at a time, and others wait; while
+// one waits it prints a line {"waiting":true}, and {"begun":true} when it goes on.
+//
 // It prints one line of JSON when the cluster is ready, with the API server's address and the paths of a kubeconfig and of
 // the audit log, and runs until it is told to end: by SIGINT or SIGTERM, or, with --end-with-stdin, when its standard
 // input ends, which it does when the process that holds the other end of the pipe dies. Its state (data, port,
@@ -11,7 +16,7 @@
 // With --end-with-stdin, a line "keep" on standard input ends the process too, and leaves the state even with
 // --remove-state: this is how a restart is asked for where there are no signals.
 //
-// Pods do not really run: see the notice on the node that is called hollow-node. What a pod should look like when
+// On a hollow node pods do not really run: see the notice on the node that is called hollow-node. What a pod should look like when
 // things go wrong can be said by annotations on it: hollow.pharos.dev/waiting (a reason, such as ImagePullBackOff),
 // hollow.pharos.dev/exit-code (of a Job's pod) and hollow.pharos.dev/message.
 package main
@@ -29,10 +34,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/node"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 )
 
@@ -45,21 +53,54 @@ type options struct {
 	endWithStdin bool
 	hollowNode   bool
 	sweep        bool
+	nodePrograms programs
+}
+
+// programs are paths by name, given as NAME=PATH.
+type programs map[string]string
+
+// String implements flag.Value.
+func (p programs) String() string { return "" }
+
+// Set implements flag.Value.
+func (p programs) Set(s string) error {
+	name, path, ok := strings.Cut(s, "=")
+	if !ok || !slices.Contains(node.Programs, name) {
+		return fmt.Errorf("want NAME=PATH with one of the names %s", strings.Join(node.Programs, ", "))
+	}
+	p[name] = path
+	return nil
 }
 
 func main() {
-	var o options
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case node.InitCommand:
+			status, err := node.Init(os.Args[2])
+			exitOn(err)
+			os.Exit(status)
+		case node.RunCommand:
+			exitOn(node.Run(context.Background(), os.Args[2], os.Stdout))
+			return
+		}
+	}
+	o := options{nodePrograms: programs{}}
 	flag.StringVar(&o.state, "state", "", "`folder` for data, keys and logs; made where it is missing (required)")
 	flag.BoolVar(&o.removeState, "remove-state", false, "remove the state folder at the end")
 	flag.BoolVar(&o.endWithStdin, "end-with-stdin", false, "end when standard input ends, or gives a line \"keep\"")
 	flag.BoolVar(&o.hollowNode, "hollow-node", true, "add a node on which pods seem to run")
 	flag.BoolVar(&o.sweep, "sweep", false, "first remove the folders beside the state folder that are named "+sweepPrefix+"* and whose process and owner are gone")
+	flag.Var(o.nodePrograms, "node-program", "`NAME=PATH` of a program of a real node, to be given for each: "+strings.Join(node.Programs, ", "))
 	flag.Parse()
 	if o.state == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(o); err != nil {
+	exitOn(run(o))
+}
+
+func exitOn(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "devcluster:", err)
 		os.Exit(1)
 	}
@@ -101,19 +142,45 @@ func run(o options) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(logFile, nil))
-	if o.sweep {
-		removed, err := state.Sweep(filepath.Dir(folder.Path()), sweepPrefix)
-		log.Info("swept the folders of clusters that are gone", "removed", removed, "err", err)
+	sweep := func(dir, prefix string) {
+		if o.sweep {
+			removed, err := state.Sweep(dir, prefix)
+			log.Info("swept the folders of clusters that are gone", "removed", removed, "err", err)
+		}
+	}
+	sweep(filepath.Dir(folder.Path()), sweepPrefix)
+	if len(o.nodePrograms) > 0 {
+		return runNode(ctx, o, folder, log, sweep)
 	}
 	err = controlplane.Run(ctx, controlplane.Config{
 		Folder:     folder,
 		HollowNode: o.hollowNode,
 		Log:        log,
 		LogFile:    logFile,
-		Ready:      func(server string) { printReady(os.Stdout, folder, server) },
+		Ready:      func(server string) { printReady(os.Stdout, folder, server, nil) },
 	})
 	if err != nil {
 		log.Error("the cluster failed", "err", err)
+	}
+	return err
+}
+
+func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Logger, sweep func(dir, prefix string)) error {
+	err := node.Keep(ctx, node.Config{
+		Folder:   folder,
+		Programs: o.nodePrograms,
+		Log:      log,
+		Waiting:  func() { fmt.Println(`{"waiting":true}`) },
+		Begun:    func() { fmt.Println(`{"begun":true}`) },
+		Swept: func(previous string) {
+			if dir, name := filepath.Split(previous); strings.HasPrefix(name, sweepPrefix) {
+				sweep(dir, name)
+			}
+		},
+		Ready: func(r node.Ready) { printReady(os.Stdout, folder, r.Server, &r) },
+	})
+	if err != nil {
+		log.Error("the cluster with a node failed", "err", err)
 	}
 	return err
 }
@@ -128,12 +195,14 @@ func askedToKeep(r io.Reader) bool {
 	return false
 }
 
-func printReady(w io.Writer, folder *state.Folder, server string) {
+func printReady(w io.Writer, folder *state.Folder, server string, n *node.Ready) {
 	// The error of a reader that is gone is noticed where it matters: at standard input.
 	_ = json.NewEncoder(w).Encode(struct {
 		Server     string `json:"server"`
 		Kubeconfig string `json:"kubeconfig"`
 		Context    string `json:"context"`
 		AuditLog   string `json:"auditLog"`
-	}{server, folder.Path(state.Admin.File), state.ContextName, folder.Path(controlplane.AuditLogName)})
+
+		Node *node.Ready `json:"node,omitempty"`
+	}{server, folder.Path(state.Admin.File), state.ContextName, folder.Path(controlplane.AuditLogName), n})
 }

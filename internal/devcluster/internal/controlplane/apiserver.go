@@ -15,7 +15,8 @@ import (
 )
 
 // newAPIServer configures kube-apiserver to serve on the listener. The returned function runs it.
-func newAPIServer(folder *state.Folder, keys state.Keys, etcd string, listener net.Listener) (func(context.Context) error, error) {
+func newAPIServer(c Config, keys state.Keys, etcd string, listener net.Listener) (func(context.Context) error, error) {
+	folder := c.Folder
 	tokens, err := folder.TokenFile()
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func newAPIServer(folder *state.Folder, keys state.Keys, etcd string, listener n
 		return nil, err
 	}
 	o := options.NewServerRunOptions()
-	err = parse("kube-apiserver", o.Flags(),
+	err = parse("kube-apiserver", o.Flags(), append(c.nodeFlags(keys),
 		"--etcd-servers="+etcd,
 		"--etcd-cafile="+keys.CA,
 		"--etcd-certfile="+keys.ServerCert,
@@ -39,9 +40,7 @@ func newAPIServer(folder *state.Folder, keys state.Keys, etcd string, listener n
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-signing-key-file="+keys.ServiceAccountKey,
 		"--service-account-key-file="+keys.ServiceAccountKey,
-		"--service-cluster-ip-range=10.0.0.0/16",
-		// A loopback address may not be an endpoint of the Service "kubernetes", and no pod would reach it.
-		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range="+state.ServiceRange,
 		"--allow-privileged=true",
 		"--profiling=false",
 		"--audit-policy-file="+policy,
@@ -50,7 +49,7 @@ func newAPIServer(folder *state.Folder, keys state.Keys, etcd string, listener n
 		"--audit-log-mode=blocking",
 		// In megabytes: a reader should not have to follow a rotation.
 		"--audit-log-maxsize=100000",
-	)
+	)...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,4 +70,20 @@ func newAPIServer(folder *state.Folder, keys state.Keys, etcd string, listener n
 		}
 		return apiserver.Run(ctx, completed)
 	}, nil
+}
+
+// nodeFlags are the API server's flags that depend on whether pods really run.
+func (c Config) nodeFlags(keys state.Keys) []string {
+	if c.Node == nil {
+		// A loopback address may not be an endpoint of the Service "kubernetes", and no pod would reach it.
+		return []string{"--endpoint-reconciler-type=none"}
+	}
+	return []string{
+		"--advertise-address=" + c.Node.Address,
+		// Without, exec and logs would look for the node's name.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority=" + keys.CA,
+		"--kubelet-client-certificate=" + keys.ServerCert,
+		"--kubelet-client-key=" + keys.ServerKey,
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
@@ -24,12 +25,39 @@ type Config struct {
 	Folder *state.Folder
 	// HollowNode adds a node on which pods seem to run.
 	HollowNode bool
+	// Node is set if the cluster has a real node.
+	Node *Node
 	// Log receives what this package and the hollow node have to say.
 	Log *slog.Logger
 	// LogFile receives what Kubernetes' own logger writes.
 	LogFile io.Writer
 	// Ready is called once, when the cluster is ready, with the address of the API server.
 	Ready func(server string)
+}
+
+// Node says how the control plane serves a real node.
+type Node struct {
+	// Name is the name that the node registers with.
+	Name string
+	// Address is the API server's address for pods.
+	Address string
+	// Listener is where the API server listens, on the node's address too. Its own address is a loopback address that
+	// serves this process and, as it is, the cluster's users.
+	Listener net.Listener
+	// Early are started at once, and Parts when the API server is ready.
+	Early, Parts []Part
+	// Ready is asked again and again until it says that what is beside the node works.
+	Ready func(context.Context) (bool, error)
+	// ProbeImage is an image that the node can pull and whose container runs until it is asked to end.
+	ProbeImage string
+}
+
+// Part is a part of the cluster that runs until its context ends.
+type Part struct {
+	// Name is what errors call it.
+	Name string
+	// Run runs it. If it returns before the context ends, the cluster has failed.
+	Run func(context.Context) error
 }
 
 // Run runs the cluster until ctx ends or one of its parts fails; nil is returned only in the first case.
@@ -43,7 +71,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := c.Folder.Listen()
+	listener, err := c.listen()
 	if err != nil {
 		return err
 	}
@@ -59,7 +87,7 @@ func Run(ctx context.Context, c Config) error {
 	defer etcd.Close()
 
 	parts := &parts{failed: make(chan error, 1)}
-	apiServer, err := newAPIServer(c.Folder, keys, etcdAddress(etcd), listener)
+	apiServer, err := newAPIServer(c, keys, etcdAddress(etcd), listener)
 	if err != nil {
 		return err
 	}
@@ -72,13 +100,18 @@ func Run(ctx context.Context, c Config) error {
 	controllersCtx, endControllers := context.WithCancel(ctx)
 	defer endControllers()
 	var controllersDone []<-chan struct{}
+	if c.Node != nil {
+		for _, p := range c.Node.Early {
+			controllersDone = append(controllersDone, parts.run(controllersCtx, p.Name, p.Run))
+		}
+	}
 	err = func() error {
 		if err := awaitAPIServer(controllersCtx, c.Folder, parts.failed); err != nil {
 			return err
 		}
 		c.Log.Info("the API server is ready", "server", server, "after", time.Since(started))
 		for _, p := range c.controllers() {
-			controllersDone = append(controllersDone, parts.run(controllersCtx, p.name, p.run))
+			controllersDone = append(controllersDone, parts.run(controllersCtx, p.Name, p.Run))
 		}
 		if err := awaitControllers(controllersCtx, c, parts.failed); err != nil {
 			return err
@@ -96,6 +129,10 @@ func Run(ctx context.Context, c Config) error {
 		// Asked to end while starting.
 		err = nil
 	}
+	if err != nil {
+		// At once: a part that misses another one may end the whole process.
+		c.Log.Error("a part of the cluster failed", "err", err)
+	}
 
 	endControllers()
 	c.awaitEnd(controllersEnd, controllersDone...)
@@ -104,18 +141,23 @@ func Run(ctx context.Context, c Config) error {
 	return err
 }
 
-type part struct {
-	name string
-	run  func(context.Context) error
+func (c Config) listen() (net.Listener, error) {
+	if c.Node != nil {
+		return c.Node.Listener, nil
+	}
+	return c.Folder.Listen()
 }
 
-func (c Config) controllers() []part {
-	all := []part{
+func (c Config) controllers() []Part {
+	all := []Part{
 		{"kube-controller-manager", c.runControllerManager},
 		{"kube-scheduler", c.runScheduler},
 	}
 	if c.HollowNode {
-		all = append(all, part{"hollow node", c.runHollowNode})
+		all = append(all, Part{"hollow node", c.runHollowNode})
+	}
+	if c.Node != nil {
+		all = append(all, c.Node.Parts...)
 	}
 	return all
 }

@@ -15,9 +15,9 @@ import (
 const probeName = "pharos-devcluster-probe"
 
 // runProbe has a Deployment rolled out, as far as there is a node for it, and deleted with its pods.
-func runProbe(ctx context.Context, client kubernetes.Interface, node bool, failed <-chan error) error {
+func (c Config) runProbe(ctx context.Context, client kubernetes.Interface, failed <-chan error) error {
 	deployments := client.AppsV1().Deployments(metav1.NamespaceSystem)
-	_, err := deployments.Create(ctx, probeDeployment(), metav1.CreateOptions{})
+	_, err := deployments.Create(ctx, c.probeDeployment(), metav1.CreateOptions{})
 	// After a hard kill in the middle of a probe there is one already.
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("probe the cluster: %w", err)
@@ -36,7 +36,7 @@ func runProbe(ctx context.Context, client kubernetes.Interface, node bool, faile
 		}
 		return len(pods.Items) == 1 && len(pods.Items[0].Status.Conditions) > 0, nil
 	}
-	if node {
+	if c.nodeName() != "" {
 		err = await(ctx, failed, "the probe's Deployment to be available", rolledOut)
 	} else {
 		err = await(ctx, failed, "the scheduler to judge the probe's pod", judged)
@@ -57,7 +57,11 @@ func runProbe(ctx context.Context, client kubernetes.Interface, node bool, faile
 	})
 }
 
-func probeDeployment() *appsv1.Deployment {
+func (c Config) probeDeployment() *appsv1.Deployment {
+	image := "probe.invalid/probe"
+	if c.Node != nil {
+		image = c.Node.ProbeImage
+	}
 	replicas := int32(1)
 	labels := map[string]string{"app": probeName}
 	return &appsv1.Deployment{
@@ -67,7 +71,7 @@ func probeDeployment() *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "probe", Image: "probe.invalid/probe"}}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "probe", Image: image}}},
 			},
 		},
 	}

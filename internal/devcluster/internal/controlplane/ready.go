@@ -36,10 +36,11 @@ func awaitControllers(ctx context.Context, c Config, failed <-chan error) error 
 	if err != nil {
 		return err
 	}
-	steps := []struct {
+	type step struct {
 		what string
 		done func() (bool, error)
-	}{
+	}
+	steps := []step{
 		{"the default service account", func() (bool, error) {
 			_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return found(err)
@@ -53,24 +54,36 @@ func awaitControllers(ctx context.Context, c Config, failed <-chan error) error 
 			return found(err)
 		}},
 	}
-	if c.HollowNode {
-		steps = append(steps, struct {
-			what string
-			done func() (bool, error)
-		}{"the hollow node to be ready", func() (bool, error) {
-			node, err := client.CoreV1().Nodes().Get(ctx, hollowNodeName, metav1.GetOptions{})
+	if name := c.nodeName(); name != "" {
+		steps = append(steps, step{"node " + name + " to be ready", func() (bool, error) {
+			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			if ok, err := found(err); !ok {
 				return false, err
 			}
 			return nodeReady(node), nil
 		}})
 	}
+	if c.Node != nil {
+		steps = append(steps, step{"what is beside the node", func() (bool, error) { return c.Node.Ready(ctx) }})
+	}
 	for _, s := range steps {
 		if err := await(ctx, failed, s.what, s.done); err != nil {
 			return err
 		}
+		c.Log.Info("done: wait for " + s.what)
 	}
-	return runProbe(ctx, client, c.HollowNode, failed)
+	return c.runProbe(ctx, client, failed)
+}
+
+// nodeName is the name of the cluster's only node; empty if it has none.
+func (c Config) nodeName() string {
+	switch {
+	case c.Node != nil:
+		return c.Node.Name
+	case c.HollowNode:
+		return hollowNodeName
+	}
+	return ""
 }
 
 // nodeReady reports whether pods can be scheduled to the node.

@@ -49,6 +49,10 @@ func Hold(path string) (*Folder, error) {
 	return nil, fmt.Errorf("hold the state folder %s: it is removed again and again", path)
 }
 
+// Held returns the folder that the process which started this one holds, and keeps on holding: this one must neither
+// release nor remove it.
+func Held(path string) *Folder { return &Folder{path: path} }
+
 // tryLock returns [ErrInUse] when another process holds the lock.
 func tryLock(folder string, flag int) (*fileutil.LockedFile, error) {
 	lock, err := fileutil.TryLockFile(filepath.Join(folder, lockName), flag, 0o600)

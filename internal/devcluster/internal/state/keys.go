@@ -22,7 +22,8 @@ const validity = 10 * 365 * 24 * time.Hour
 type Keys struct {
 	// CA is the certificate of the cluster's own authority, which signed Server.
 	CA string
-	// ServerCert and ServerKey serve on the loopback address and identify the parts of the cluster to each other.
+	// ServerCert and ServerKey serve on the loopback address and on those of a real node, and identify the parts of the
+	// cluster to each other.
 	ServerCert, ServerKey string
 	// ServiceAccountKey signs the tokens of service accounts.
 	ServiceAccountKey string
@@ -64,7 +65,7 @@ func (f *Folder) Keys() (Keys, error) {
 		server := template("127.0.0.1")
 		server.KeyUsage = x509.KeyUsageDigitalSignature
 		server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-		server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+		server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(NodeAddress), net.ParseIP(serviceAddress)}
 		server.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 		return sign(server, ca, serverKey.Public(), caKey)
 	}, "pki", "server.crt")

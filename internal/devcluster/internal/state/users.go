@@ -21,18 +21,22 @@ type User struct {
 	Name, File string
 }
 
-// The cluster's users. The last three are its own parts, whose requests the audit log leaves out.
+// The cluster's users. All but the first are its own parts, whose requests the audit log leaves out.
 var (
 	Admin       = User{"devcluster-admin", "kubeconfig"}
 	Controllers = User{"system:kube-controller-manager", "controllers.kubeconfig"}
 	Scheduler   = User{"system:kube-scheduler", "scheduler.kubeconfig"}
 	HollowNode  = User{"devcluster-hollow-node", "hollow-node.kubeconfig"}
+	// Those of a real node.
+	Kubelet = User{"system:node:" + NodeName, "kubelet.kubeconfig"}
+	Proxy   = User{"system:kube-proxy", "kube-proxy.kubeconfig"}
+	DNS     = User{"devcluster-dns", "dns.kubeconfig"}
 	// Starter prepares and checks the cluster.
 	Starter = User{"devcluster-starter", "starter.kubeconfig"}
 )
 
 // Users lists all of the cluster's users.
-var Users = []User{Admin, Controllers, Scheduler, HollowNode, Starter}
+var Users = []User{Admin, Controllers, Scheduler, HollowNode, Kubelet, Proxy, DNS, Starter}
 
 // TokenFile makes the token file of the API server (--token-auth-file) the first time, and returns its path.
 func (f *Folder) TokenFile() (string, error) {
