@@ -40,7 +40,7 @@ func TestPodsThatDoNotWork(t *testing.T) {
 			want: "failed to solve: no", rejected: true},
 		"no node": {change: func(c *job.Config) {
 			c.NodeSelector, c.StartWithin, c.PodAnnotations = map[string]string{"no": "such-node"}, time.Second, nil
-		}, want: "did not match Pod's node affinity/selector", advice: "more time"},
+		}, want: "didn't match Pod's node affinity/selector", advice: "more time"},
 		"waits too long": {change: func(c *job.Config) { c.StartWithin = time.Second }, want: "ContainerCreating"},
 		"not admitted":   {change: func(*job.Config) {}, enforce: "baseline", want: `violates PodSecurity "baseline:latest"`, advice: "pod-security.kubernetes.io/enforce=privileged"},
 	} {
