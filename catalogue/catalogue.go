@@ -87,9 +87,9 @@ type GoBuild struct {
 	// or "." for the root.
 	Package string
 	// LDFlags are the arguments of the linker, in order. Those that name files
-	// or programs are refused by Parse.
+	// or programs are refused by Parse. They may hold templates: see GoValues.
 	LDFlags []string
-	// Tags are the build tags, sorted.
+	// Tags are the build tags, sorted. They may hold templates: see GoValues.
 	Tags []string
 	// Env is set for the Go command beside what Pharos itself sets. Variables
 	// that would tie the result to a machine, that Pharos derives from other

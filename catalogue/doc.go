@@ -157,7 +157,8 @@
 //	                          "scratch"
 //	go.image                  instead of go.base, the fingerprint of the base if
 //	                          that is an image of the catalogue
-//	go.ldflags.NNNN           the linker's arguments, in order
+//	go.ldflags.NNNN           the linker's arguments, in order; templates as they
+//	                          are written, here and in the tags
 //	go.tags.NNNN              the build tags, sorted
 //	go.env.NAME               the environment
 //	go.assets.NNNN            the assets, sorted

@@ -26,7 +26,7 @@ func parseGo(n strictyaml.Node) *GoBuild {
 		Package:   cleanPackage(fields.Required("package").String(checkPackage)),
 		LDFlags:   parseLDFlags(fields.Optional("ldflags")),
 		Tags:      fields.Optional("tags").StringSet(checkTag),
-		Env:       fields.Optional("env").StringMap(checkGoEnv),
+		Env:       fields.Optional("env").StringMap(CheckGoEnv),
 		Toolchain: fields.Optional("toolchain").String(checkToolchain),
 		Base:      Scratch,
 		Assets:    cleanPaths(fields.Optional("assets").StringSet(checkPath)),
@@ -39,7 +39,7 @@ func parseGo(n strictyaml.Node) *GoBuild {
 
 func parseLDFlags(n strictyaml.Node) []string {
 	var checker linkerflags.Checker
-	flags := n.Strings(checkLine, checker.Check)
+	flags := n.Strings(checkLine, checker.Check, checkTemplates)
 	if err := checker.End(); err != nil {
 		n.Errorf("%v", err)
 	}

@@ -60,9 +60,10 @@ func secretName(name string) bool {
 	return false
 }
 
-// checkGoEnv accepts the variables that give the same result on every machine
-// and may stand in a receipt.
-func checkGoEnv(key, value string) error {
+// CheckGoEnv says what is wrong with a variable of GoBuild.Env, as Parse does. It
+// accepts those that give the same result on every machine and may stand in a
+// receipt. The error follows the variable's name.
+func CheckGoEnv(key, value string) error {
 	if !identifier.MatchString(key) {
 		return errors.New("is no name of an environment variable")
 	}

@@ -121,7 +121,11 @@ func checkLine(s string) error {
 }
 
 func checkTag(s string) error {
-	if !buildTag.MatchString(s) {
+	sample, err := expand(s, GoValues{Platform: Platform{OS: "linux", Architecture: "amd64"}}.inTags())
+	if err != nil {
+		return err
+	}
+	if !buildTag.MatchString(sample) {
 		return fmt.Errorf("is %q, and a build tag has letters, digits, '_' and '.' only; write each as an item of its own", s)
 	}
 	return nil

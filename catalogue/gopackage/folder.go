@@ -44,7 +44,7 @@ type Folder struct {
 func Open(ctx context.Context, tree source.Tree, c Config) (f *Folder, err error) {
 	temp := c.TempDir
 	if temp == "" {
-		temp = gocommand.TempDir(c.Env)
+		temp = gocommand.NewEnvironment(c.Env).TempDir()
 	}
 	base, err := os.MkdirTemp(temp, "pharos-golist-")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/gocommand"
 )
 
 // run is one run of "go list" for all packages that it gives the same answer.
@@ -66,7 +67,12 @@ func (f *Folder) plan(ctx context.Context, recipes []Recipe, all []reading) ([]*
 				all[i].problem(Problem{Message: fmt.Sprintf("platform %q %v", p, err)})
 				continue
 			}
-			next := &run{module: m, tags: strings.Join(r.Build.Tags, ","), settings: f.settings(r.Build, m, platform)}
+			build, err := r.Build.Expand(catalogue.GoValues{Platform: platform})
+			if err != nil {
+				all[i].problem(Problem{Recipe: true, Message: err.Error()})
+				break
+			}
+			next := &run{module: m, tags: strings.Join(build.Tags, ","), settings: f.settings(r.Build, m, platform)}
 			next.settings["GOTOOLCHAIN"] = toolchain
 			key := next.key()
 			if known[key] == nil {
@@ -91,14 +97,7 @@ func (r *run) key() string {
 func (f *Folder) settings(b catalogue.GoBuild, m *module, p catalogue.Platform) map[string]string {
 	s := map[string]string{}
 	maps.Copy(s, b.Env)
-	s["GOOS"], s["GOARCH"] = p.OS, p.Architecture
-	switch {
-	case p.Variant == "":
-	case p.Architecture == "amd64":
-		s["GOAMD64"] = p.Variant
-	case p.Architecture == "arm":
-		s["GOARM"] = strings.TrimPrefix(p.Variant, "v")
-	}
+	maps.Copy(s, gocommand.Platform(p.OS, p.Architecture, p.Variant))
 	s["GOWORK"] = "off"
 	if m.workDir != "" {
 		s["GOWORK"] = f.disk(path.Join(m.workDir, "go.work"))

@@ -17,7 +17,7 @@ var (
 	// ErrSubmodule is returned by Export for a submodule: its content is in
 	// another repository.
 	ErrSubmodule = errors.New("is a submodule, whose files are in another repository")
-	// ErrLFS is returned by Export for a Git LFS pointer: its content is not in
+	// ErrLFS is returned by Export and RefuseLFS for a Git LFS pointer: its content is not in
 	// the repository.
 	ErrLFS = errors.New("is a Git LFS pointer, whose content is not in the repository")
 	// ErrSymlink is returned by Export for a symbolic link that leads out of
@@ -200,7 +200,7 @@ func (f exported) write(ctx context.Context, objects Objects, root *os.Root) err
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	defer r.Close()
-	content, err := refuseLFS(r, size)
+	content, err := RefuseLFS(r, size)
 	if err != nil {
 		return fmt.Errorf("%s %w", f.path, err)
 	}

@@ -157,7 +157,10 @@ const (
 	maxPointer = 1024
 )
 
-func refuseLFS(r io.Reader, size int64) (io.Reader, error) {
+// RefuseLFS returns what reads the same content of a file of that size in bytes,
+// for those who write files elsewhere than Export does. The error is ErrLFS if the
+// file is a Git LFS pointer, or one of reading it.
+func RefuseLFS(r io.Reader, size int64) (io.Reader, error) {
 	if size >= maxPointer || size < int64(len(lfsPointer)) {
 		return r, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,6 +40,24 @@ func TestRunSeesTheCallersSettingsOnly(t *testing.T) {
 	}
 }
 
+// What the user set with "go env -w" counts where it says where things are found,
+// in the file that GOENV names, and nowhere else.
+func TestUsersConfiguration(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "goenv")
+	if err := os.WriteFile(file, []byte("GOPRIVATE=example.org\nGOEXPERIMENT=arenas\nGOFLAGS=-tags=user\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, dir := newCommand(t, "GOENV="+file, "GOPRIVATE=")
+	out, err := c.Run(t.Context(), dir, nil, "env", "GOPRIVATE", "GOEXPERIMENT", "GOFLAGS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(out), "example.org\n\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	c, dir := newCommand(t)
@@ -62,4 +81,19 @@ func TestNewWithoutGo(t *testing.T) {
 			t.Errorf("PATH=%s: %v", path, err)
 		}
 	}
+}
+
+func FuzzNewEnvironment(f *testing.F) {
+	f.Add("PATH=/bin")
+	f.Add("=C:=C:\\")
+	f.Add("nothing")
+	f.Add("A=b=c")
+	f.Fuzz(func(t *testing.T, kv string) {
+		env := gocommand.NewEnvironment([]string{kv, kv})
+		for _, got := range env.List() {
+			if !strings.EqualFold(got, kv) {
+				t.Errorf("%q became %q", kv, got)
+			}
+		}
+	})
 }

@@ -10,30 +10,46 @@ import (
 	"strings"
 )
 
-// environment holds variables by name. On Windows names are compared without
+// Environment holds variables by name. On Windows names are compared without
 // case, so they are kept in upper case there.
-type environment map[string]string
+type Environment map[string]string
 
-func newEnvironment(list []string) environment {
-	env := make(environment, len(list))
-	for _, kv := range list {
-		// Windows has hidden variables that begin with "=".
-		if i := strings.Index(strings.TrimPrefix(kv, "="), "="); i >= 0 {
-			i += len(kv) - len(strings.TrimPrefix(kv, "="))
-			env.set(kv[:i], kv[i+1:])
-		}
-	}
+// NewEnvironment takes variables as "NAME=value". If a name appears twice, the
+// last one counts.
+func NewEnvironment(list []string) Environment {
+	env := make(Environment, len(list))
+	env.SetAll(list...)
 	return env
 }
 
-func (e environment) set(name, value string) {
+// Set sets a variable.
+func (e Environment) Set(name, value string) {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name)
 	}
 	e[name] = value
 }
 
-func (e environment) list() []string {
+// SetAll sets variables that are given as "NAME=value".
+func (e Environment) SetAll(list ...string) {
+	for _, kv := range list {
+		// Windows has hidden variables that begin with "=".
+		if i := strings.Index(strings.TrimPrefix(kv, "="), "="); i >= 0 {
+			i += len(kv) - len(strings.TrimPrefix(kv, "="))
+			e.Set(kv[:i], kv[i+1:])
+		}
+	}
+}
+
+// SetMap sets variables by name.
+func (e Environment) SetMap(settings map[string]string) {
+	for name, value := range settings {
+		e.Set(name, value)
+	}
+}
+
+// List returns the variables as "NAME=value", sorted.
+func (e Environment) List() []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(e)) {
 		list = append(list, name+"="+e[name])
@@ -41,7 +57,8 @@ func (e environment) list() []string {
 	return list
 }
 
-func (e environment) tempDir() string {
+// TempDir is where the environment has temporary files.
+func (e Environment) TempDir() string {
 	names := []string{"TMPDIR"}
 	fallback := "/tmp"
 	if runtime.GOOS == "windows" {
@@ -55,9 +72,10 @@ func (e environment) tempDir() string {
 	return fallback
 }
 
-// lookPath is exec.LookPath by this environment. As there, what a relative
-// folder on PATH holds is not run.
-func (e environment) lookPath(program string) (string, error) {
+// Find finds the go command on the environment's PATH. As in exec.LookPath, what
+// a relative folder there holds is not run. The error matches ErrNotFound.
+func (e Environment) Find() (string, error) {
+	program := "go"
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
@@ -75,7 +93,8 @@ func (e environment) lookPath(program string) (string, error) {
 }
 
 // decides says whether a variable has a say in what the go command chooses or
-// builds. Such a variable comes from the caller or from nowhere.
+// builds. Such a variable comes from the caller or from nowhere: the machine's
+// would reach the result unseen.
 func decides(name string) bool {
 	if strings.HasPrefix(name, "CGO_") {
 		return true
@@ -90,19 +109,35 @@ func decides(name string) bool {
 	return false
 }
 
-// forUser is the user's environment without what decides.
-func (e environment) forUser() environment {
+// User is the environment without what decides which files and programs result.
+func (e Environment) User() Environment {
 	env := maps.Clone(e)
 	maps.DeleteFunc(env, func(name, _ string) bool { return decides(name) })
 	return env
 }
 
-// fixed are the least variant of every architecture, as the go command has it by
+// Fixed are the least variant of every architecture, as the go command has it by
 // default, and what has to have one value everywhere.
-func fixed() map[string]string {
+func Fixed() map[string]string {
 	return map[string]string{
 		"GO386": "sse2", "GOAMD64": "v1", "GOARM": "7", "GOARM64": "v8.0", "GOMIPS": "hardfloat", "GOMIPS64": "hardfloat",
 		"GOPPC64": "power8", "GORISCV64": "rva20u64", "GOFIPS140": "off", "CGO_ENABLED": "0",
 		"GOENV": "off", "GOFLAGS": "", "GO111MODULE": "on", "GOWORK": "off", "GOTOOLCHAIN": "local",
 	}
+}
+
+// Platform is what the go command is told of the platform that it builds for:
+// its operating system, architecture, and the variant as OCI images have it
+// ("v3", "v7"), which may be empty. The settings for variants are listed at
+// https://go.dev/doc/install/source#environment.
+func Platform(system, architecture, variant string) map[string]string {
+	settings := map[string]string{"GOOS": system, "GOARCH": architecture}
+	switch {
+	case variant == "":
+	case architecture == "amd64":
+		settings["GOAMD64"] = variant
+	case architecture == "arm":
+		settings["GOARM"] = strings.TrimPrefix(variant, "v")
+	}
+	return settings
 }

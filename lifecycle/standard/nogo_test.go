@@ -30,7 +30,7 @@ func TestWithoutAGoCommand(t *testing.T) {
 	if res, err := without().Reconcile(t.Context(), request(lifecycle.DryRunClient)); err != nil || res.Plan.Decision != lifecycle.DecideBuild {
 		t.Errorf("dry run: %+v, %v", res.Plan, err)
 	}
-	if _, err := without().Reconcile(t.Context(), request(lifecycle.DryRunNone)); err == nil || !strings.Contains(err.Error(), "Install Go") {
+	if _, err := without().Reconcile(t.Context(), request(lifecycle.DryRunNone)); err == nil || !strings.Contains(err.Error(), "install Go") {
 		t.Errorf("delivery: %v, want it to ask for Go", err)
 	}
 	s.reconcile(c.Config())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/asminclude"
 	"github.com/pharos-dev/pharos/internal/treefiles"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 // checkAssembly refuses assembly files that include what is not in the tree. All
@@ -33,7 +34,7 @@ func (a *analysis) checkAssembly() {
 		}
 		for _, p := range included.Problems {
 			if !said[p] {
-				a.add("%s: %s", p.At, p.Message)
+				a.Add("%s: %s", p.At, p.Message)
 			}
 			said[p] = true
 		}
@@ -49,7 +50,7 @@ func (s assembly) ReadFile(name string) ([]byte, error) {
 	if info, err := os.Stat(s.disk(name)); err == nil && !info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fs.ErrNotExist
 	}
-	data, ok := s.need(name, literal(name))
+	data, ok := s.need(name, problem.Literal(name))
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
@@ -61,7 +62,7 @@ func (s assembly) Resolve(name string) string {
 	if err != nil {
 		return name
 	}
-	if name, err = filepath.Rel(s.folder.src(), real); err != nil {
+	if name, err = filepath.Rel(s.folder.Path("src"), real); err != nil {
 		return real
 	}
 	return filepath.ToSlash(name)

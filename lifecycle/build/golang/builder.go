@@ -1,12 +1,12 @@
 package golang
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,8 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/internal/linkerflags"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
 
 // Registry is where images go to and bases come from; *registry.Registry is
@@ -48,12 +53,16 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// folderPrefix begins the name of every private folder.
+const folderPrefix = "pharos-go-"
+
 // Builder builds Go images. It is safe for concurrent use.
 type Builder struct {
 	registry   Registry
-	env        environment
+	env        gocommand.Environment
 	goPath     string // Config.Go
 	tempDir    string
+	folders    scratch.Place
 	log        *slog.Logger
 	toolchains toolchains
 	caches     caches
@@ -68,9 +77,9 @@ func New(c Config) (*Builder, error) {
 	if c.Registry == nil {
 		return nil, errors.New("set up the Go builder: no registry is given")
 	}
-	env := newEnvironment(c.Env)
+	env := gocommand.NewEnvironment(c.Env)
 	if c.TempDir == "" {
-		c.TempDir = env.tempDir()
+		c.TempDir = env.TempDir()
 	}
 	tempDir, err := filepath.Abs(c.TempDir)
 	if err != nil {
@@ -81,6 +90,7 @@ func New(c Config) (*Builder, error) {
 	}
 	return &Builder{
 		registry: c.Registry, env: env, goPath: c.Go, tempDir: tempDir, log: c.Log,
+		folders:    scratch.Place{Dir: tempDir, Prefix: folderPrefix, Log: c.Log},
 		toolchains: toolchains{known: map[string]*toolchain{}}, caches: caches{kinds: map[string]*kind{}},
 	}, nil
 }
@@ -92,8 +102,10 @@ type build struct {
 	request   lifecycle.BuildRequest
 	recipe    *catalogue.GoBuild
 	platforms []catalogue.Platform
-	folder    *folder
-	output    *output
+	// recipes are the recipe with its templates replaced, by platform.
+	recipes map[catalogue.Platform]*catalogue.GoBuild
+	folder  *scratch.Folder
+	output  *output
 }
 
 // Build implements [lifecycle.Builder]. Errors that the image's inputs cause
@@ -115,15 +127,13 @@ func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res life
 		return res, err
 	}
 	if run.goCommand, err = b.findGo(); err != nil {
-		return res, &lifecycle.Error{Op: "build image", On: name, Err: err,
-			Advice: "Install Go (https://go.dev/dl), or put the folder of the go command on PATH."}
+		return res, &lifecycle.Error{Op: "build image", On: name, Err: err}
 	}
-	b.sweep()
-	if run.folder, err = b.newFolder(); err != nil {
+	if run.folder, err = b.folders.Make("src", "tmp", "out"); err != nil {
 		return res, run.broken(err)
 	}
 	defer func() {
-		if err := run.folder.remove(); err != nil {
+		if err := run.folder.Remove(); err != nil {
 			b.log.WarnContext(ctx, "a build's private folder is left; the next build removes it", "image", name, "error", err)
 		}
 	}()
@@ -139,7 +149,7 @@ func (b *Builder) findGo() (string, error) {
 	if b.goPath != "" {
 		return b.goPath, nil
 	}
-	return b.env.lookPath("go")
+	return b.env.Find()
 }
 
 func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
@@ -211,41 +221,47 @@ func (b *build) step(ctx context.Context, what string, since *time.Time) {
 
 // checkRecipe reports what the recipe itself asks for wrongly, all at once.
 func (b *build) checkRecipe() error {
-	p := problems{image: b.request.State.Image.Name}
-	for _, name := range b.request.State.Image.Platforms {
-		parsed, err := parsePlatform(name)
-		if err != nil {
-			p.add("%v", err)
-			continue
+	p := problem.List{Image: b.request.State.Image.Name}
+	b.platforms = imageindex.Platforms(b.request.State.Image, "Go images", &p)
+	for _, name := range slices.Sorted(maps.Keys(b.recipe.Env)) {
+		if err := catalogue.CheckGoEnv(name, b.recipe.Env[name]); err != nil {
+			p.Add("build.go.env.%s %v", name, err)
 		}
-		b.platforms = append(b.platforms, parsed)
 	}
-	slices.SortFunc(b.platforms, func(p, q catalogue.Platform) int { return cmp.Compare(p.String(), q.String()) })
-	b.platforms = slices.Compact(b.platforms)
-	if len(b.request.State.Image.Platforms) == 0 {
-		p.add("it names no platform")
-	}
-	checkRecipeEnv(&p, b.recipe.Env)
 	if err := linkerflags.All(b.recipe.LDFlags); err != nil {
-		p.add("build.go.ldflags: %v", err)
+		p.Add("build.go.ldflags: %v", err)
 	}
 	if _, err := joinQuoted(b.recipe.LDFlags); err != nil {
-		p.add("build.go.ldflags: %v", err)
+		p.Add("build.go.ldflags: %v", err)
 	}
+	b.expandRecipe(&p)
 	switch base := b.base(); {
 	case b.onCatalogue() && !isByDigest(base):
-		p.add("build.go.base: the image %s of the catalogue was not built before it", b.recipe.Base)
+		p.Add("build.go.base: the image %s of the catalogue was not built before it", b.recipe.Base)
 	case base != "" && !isByDigest(base):
-		p.add("build.go.base: %s is not named by digest, so it could be another image tomorrow; write it as name@sha256:…", base)
+		p.Add("build.go.base: %s is not named by digest, so it could be another image tomorrow; write it as name@sha256:…", base)
 	}
-	return p.err()
+	return p.Err()
+}
+
+// expandRecipe replaces the recipe's templates for each platform.
+func (b *build) expandRecipe(p *problem.List) {
+	b.recipes = map[catalogue.Platform]*catalogue.GoBuild{}
+	for _, platform := range b.platforms {
+		recipe, err := b.recipe.Expand(catalogue.GoValues{
+			Fingerprint: b.request.State.Fingerprint, Tree: b.request.State.Inputs.ID, Platform: platform,
+		})
+		if err != nil {
+			p.Add("%v", err)
+			return
+		}
+		b.recipes[platform] = &recipe
+	}
 }
 
 // broken is a failure that the inputs did not cause.
 func (b *build) broken(err error) error {
-	e := &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: err}
-	if isMachineError(err) || b.tempDirGone(err) {
-		e.Advice = b.machineAdvice(&toolchain{}, err.Error())
+	return &lifecycle.Error{
+		Op: "build image", On: b.request.State.Image.Name, Err: err, Advice: machine.Advice(err, b.tempDir, "TMPDIR"),
 	}
-	return e
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/gocommand"
 )
 
 // caches keeps builds that begin together on a Go build cache without the
@@ -53,7 +54,7 @@ func (c *caches) enter(name string) (k *kind, first bool) {
 // share runs a compilation. It begins at once if it is the first of its kind, if
 // that has ended, or if the cache has the standard library.
 func (b *build) share(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform, compile func() error) error {
-	k, first := b.caches.enter(kindOf(tc, b.recipe, p))
+	k, first := b.caches.enter(kindOf(tc, b.recipes[p], p))
 	if first {
 		defer close(k.first)
 		return compile()
@@ -78,11 +79,11 @@ func (b *build) share(ctx context.Context, m *module, tc *toolchain, p catalogue
 // program needs. What it does not say counts as no.
 func (b *build) standardLibraryIsCached(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform) bool {
 	args := []string{"list", "-trimpath", "-f={{.Stale}}"}
-	if len(b.recipe.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(b.recipe.Tags, ","))
+	if tags := b.recipes[p].Tags; len(tags) > 0 {
+		args = append(args, "-tags="+strings.Join(tags, ","))
 	}
 	var said bytes.Buffer
-	cmd := b.command(ctx, b.disk(m.dir), b.compileEnv(m, tc, p), append(args, "fmt")...)
+	cmd := gocommand.Process(ctx, b.goCommand, b.disk(m.dir), b.compileEnv(m, tc, p), append(args, "fmt")...)
 	cmd.Stdout = &said
 	err := cmd.Run()
 	return err == nil && strings.TrimSpace(said.String()) == "false"

@@ -8,22 +8,24 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 func (a *analysis) checkUses(file string) {
 	for _, use := range a.work.Use {
 		dir, ok := a.inside(a.workDir, use.Path)
 		if !ok {
-			a.add("%s:%d: use %s leads out of the tree", file, use.Syntax.Start.Line, use.Path)
+			a.Add("%s:%d: use %s leads out of the tree", file, use.Syntax.Start.Line, use.Path)
 			continue
 		}
 		if dir == a.dir {
 			continue
 		}
 		mod := path.Join(dir, "go.mod")
-		data, ok := a.need(mod, literal(mod))
+		data, ok := a.need(mod, problem.Literal(mod))
 		if !ok {
-			a.add("%s:%d: use %s: the tree has no %s", file, use.Syntax.Start.Line, use.Path, mod)
+			a.Add("%s:%d: use %s: the tree has no %s", file, use.Syntax.Start.Line, use.Path, mod)
 			continue
 		}
 		if f := a.parseMod(mod, data); f != nil {
@@ -52,11 +54,11 @@ func (a *analysis) checkReplacesOf(file, base string, replaces []*modfile.Replac
 		where := fmt.Sprintf("%s:%d: replace %s => %s", file, r.Syntax.Start.Line, r.Old.Path, r.New.Path)
 		dir, ok := a.inside(base, r.New.Path)
 		if !ok {
-			a.add("%s leads out of the tree", where)
+			a.Add("%s leads out of the tree", where)
 			continue
 		}
-		if _, ok := a.need(path.Join(dir, "go.mod"), literal(dir)); !ok {
-			a.add("%s: the tree has no %s/go.mod", where, dir)
+		if _, ok := a.need(path.Join(dir, "go.mod"), problem.Literal(dir)); !ok {
+			a.Add("%s: the tree has no %s/go.mod", where, dir)
 			continue
 		}
 		a.locals = append(a.locals, localModule{r.Old.Path, dir})

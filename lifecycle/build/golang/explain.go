@@ -18,23 +18,24 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 // explain looks for what a failed build missed: it walks the package's imports
 // within the tree, as far as the full tree has them, and notes what the inputs
 // leave out of it. It runs only after a failure, and reads, so a build that
 // succeeds pays nothing for it.
-func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, output string) *problems {
+func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, output string) *problem.List {
 	e := &explanation{
 		build: b, ctx: ctx, module: m, seen: map[string]bool{},
-		problems: problems{image: b.request.State.Image.Name},
+		List: problem.List{Image: b.request.State.Image.Name},
 		// An identifier without a declaration may be declared in a file that is
 		// left out; other failures do not come from that.
 		undefined: strings.Contains(output, "undefined") || strings.Contains(output, "missing function body") ||
 			strings.Contains(output, "build constraints exclude all Go files"),
 	}
 	e.match = gobuild.Context{
-		GOOS: p.OS, GOARCH: p.Architecture, Compiler: "gc", BuildTags: b.recipe.Tags,
+		GOOS: p.OS, GOARCH: p.Architecture, Compiler: "gc", BuildTags: b.recipes[p].Tags,
 		ReleaseTags: gobuild.Default.ReleaseTags,
 		JoinPath:    path.Join,
 		OpenFile: func(name string) (io.ReadCloser, error) {
@@ -43,12 +44,12 @@ func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, ou
 		},
 	}
 	e.visit(m.pkg)
-	return &e.problems
+	return &e.List
 }
 
 type explanation struct {
 	*build
-	problems
+	problem.List
 	ctx       context.Context
 	module    *module
 	match     gobuild.Context
@@ -68,13 +69,13 @@ func (e *explanation) visit(dir string) {
 		if len(full) == 0 {
 			return
 		}
-		e.miss(dir, literal(dir))
+		e.Miss(dir, problem.Literal(dir))
 		declared = full
 	}
 	for _, name := range full {
 		file := path.Join(dir, name)
 		if e.undefined && !slices.Contains(declared, name) {
-			e.miss(file, literal(file))
+			e.Miss(file, problem.Literal(file))
 		}
 	}
 	for _, name := range declared {
@@ -97,6 +98,9 @@ func (e *explanation) visitFile(dir, file string) {
 		importPath, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			continue
+		}
+		if importPath == "C" && e.undefined {
+			e.Add("%s imports \"C\", and programs are built without cgo, whose compiler would be whichever the machine has: build the image from a Dockerfile whose base is locked", file)
 		}
 		if next, ok := e.module.local(importPath); ok {
 			e.visit(next)
@@ -146,7 +150,7 @@ func (e *explanation) checkEmbeds(dir, file string, data []byte) {
 
 func (e *explanation) checkEmbed(dir, file string, line int, pattern string) {
 	if path.IsAbs(pattern) || pattern == ".." || strings.HasPrefix(pattern, "../") || strings.Contains(pattern, "/../") {
-		e.add("%s:%d: //go:embed %s leads out of the package's folder, which Go does not allow", file, line, pattern)
+		e.Add("%s:%d: //go:embed %s leads out of the package's folder, which Go does not allow", file, line, pattern)
 		return
 	}
 	here, err := filepath.Glob(filepath.Join(e.disk(dir), filepath.FromSlash(pattern)))
@@ -156,7 +160,7 @@ func (e *explanation) checkEmbed(dir, file string, line int, pattern string) {
 	for _, found := range e.globFull(dir, strings.Split(pattern, "/")) {
 		// The pattern that the source has is one that the catalogue has too,
 		// below the package's folder.
-		e.miss(found, path.Join(literal(dir), pattern))
+		e.Miss(found, path.Join(problem.Literal(dir), pattern))
 	}
 }
 

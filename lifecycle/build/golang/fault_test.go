@@ -61,7 +61,7 @@ func TestMachineAdvice(t *testing.T) {
 		"build cache is disabled by GOCACHE=off, but required as of Go 1.12",
 		"build cache is required, but could not be located: GOCACHE is not an absolute path",
 	} {
-		if advice := b.machineAdvice(&toolchain{settings: environment{"GOCACHE": "off"}}, cause); !strings.HasPrefix(advice, "Name a folder for Go's build cache") {
+		if advice := b.machineAdvice(&toolchain{settings: map[string]string{"GOCACHE": "off"}}, cause); !strings.HasPrefix(advice, "Name a folder for Go's build cache") {
 			t.Errorf("%s: got the advice %q", cause, advice)
 		}
 	}

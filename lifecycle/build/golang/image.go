@@ -1,26 +1,25 @@
 package golang
 
 import (
-	"archive/tar"
 	"context"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 )
 
 const (
@@ -62,7 +61,7 @@ type built struct {
 
 // image builds the image of one platform. The base comes first, so that one that
 // is not there shows before the compiler takes its time.
-func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, assets *layer, p catalogue.Platform) (built, error) {
+func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, assets *layer.Layer, p catalogue.Platform) (built, error) {
 	base, err := b.baseImage(ctx, p)
 	if err != nil {
 		return built{}, err
@@ -83,7 +82,7 @@ func (b *build) image(ctx, buildCtx context.Context, m *module, tc *toolchain, a
 }
 
 // pack puts the program and the assets on the base.
-func (b *build) pack(base v1.Image, program, name string, assets *layer, p catalogue.Platform) (v1.Image, error) {
+func (b *build) pack(base v1.Image, program, name string, assets *layer.Layer, p catalogue.Platform) (v1.Image, error) {
 	mediaType, err := base.MediaType()
 	if err != nil {
 		return nil, err
@@ -92,15 +91,13 @@ func (b *build) pack(base v1.Image, program, name string, assets *layer, p catal
 	if mediaType == types.DockerManifestSchema2 {
 		layerType = types.DockerLayer
 	}
-	l, err := newLayer(filepath.Join(b.folder.out(), fileName(p)+".tar.gz"), layerType, func(to *tar.Writer) error {
-		return writeProgram(to, program, name)
-	})
+	l, err := b.programLayer(program, name, fileName(p), layerType)
 	if err != nil {
 		return nil, err
 	}
-	layers := []*layer{l}
+	layers := []*layer.Layer{l}
 	if assets != nil {
-		layers = []*layer{assets.as(layerType), l}
+		layers = []*layer.Layer{assets.As(layerType), l}
 	}
 	return configure(base, layers, name, p)
 }
@@ -108,7 +105,7 @@ func (b *build) pack(base v1.Image, program, name string, assets *layer, p catal
 func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, error) {
 	ref := b.base()
 	if ref == "" {
-		return mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), nil
+		return imageindex.Scratch(), nil
 	}
 	img, err := b.registry.Image(ctx, ref, p.String())
 	if errors.Is(err, lifecycle.ErrImageNotFound) {
@@ -119,7 +116,7 @@ func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, 
 	return img, err
 }
 
-func configure(base v1.Image, layers []*layer, name string, p catalogue.Platform) (v1.Image, error) {
+func configure(base v1.Image, layers []*layer.Layer, name string, p catalogue.Platform) (v1.Image, error) {
 	// A time that says nothing, so that the image is the same tomorrow.
 	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
 	var added []mutate.Addendum
@@ -170,23 +167,9 @@ func relativeTo(dir, p string) string {
 
 // index puts the images of all platforms together.
 func (b *build) index(images []built, toolchain string) (index v1.ImageIndex, size int64, err error) {
-	index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	each := make([]v1.Image, len(images))
 	for i, img := range images {
-		manifest, err := img.Manifest()
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, l := range manifest.Layers {
-			size += l.Size
-		}
-		p := ociPlatform(b.platforms[i])
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img.Image, Descriptor: v1.Descriptor{
-			MediaType: manifest.MediaType, Platform: &p,
-		}})
+		each[i] = img.Image
 	}
-	annotated, ok := mutate.Annotations(index, map[string]string{keys.Toolchain: toolchain}).(v1.ImageIndex)
-	if !ok {
-		return nil, 0, errors.New("annotate the image index")
-	}
-	return annotated, size, nil
+	return imageindex.New(each, b.platforms, map[string]string{keys.Toolchain: toolchain})
 }

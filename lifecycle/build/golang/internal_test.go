@@ -133,21 +133,6 @@ func FuzzEmbedPatterns(f *testing.F) {
 
 func isASCII(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r > 127 }) < 0 }
 
-func FuzzNewEnvironment(f *testing.F) {
-	f.Add("PATH=/bin")
-	f.Add("=C:=C:\\")
-	f.Add("nothing")
-	f.Add("A=b=c")
-	f.Fuzz(func(t *testing.T, kv string) {
-		env := newEnvironment([]string{kv, kv})
-		for _, got := range env.list() {
-			if !strings.EqualFold(got, kv) {
-				t.Errorf("%q became %q", kv, got)
-			}
-		}
-	})
-}
-
 func moduleFile(t *testing.T, name string) *modfile.File {
 	t.Helper()
 	f, err := modfile.Parse("go.mod", []byte("module "+name+"\n"), nil)

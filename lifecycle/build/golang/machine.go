@@ -3,35 +3,14 @@ package golang
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
 )
-
-// machineErrors are those of files that no commit causes or mends.
-var machineErrors = []error{
-	syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
-}
-
-func isMachineError(err error) bool {
-	for _, m := range machineErrors {
-		if errors.Is(err, m) {
-			return true
-		}
-	}
-	return false
-}
-
-// tempDirGone says whether an error is that the folder for private folders, or
-// what was in it, is not there.
-func (b *build) tempDirGone(err error) bool {
-	path, ok := errors.AsType[*fs.PathError](err)
-	return ok && errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(path.Path, b.tempDir)
-}
 
 var (
 	// machineFault is what the Go command and its tools say when this machine
@@ -97,7 +76,7 @@ func (b *build) machineAdvice(tc *toolchain, cause string) string {
 	}
 	switch {
 	case strings.Contains(lower, "too many open files"):
-		return "This machine lets too few files be open at once: raise the limit (ulimit -n), or build fewer images at once. The commit is not to blame."
+		return machine.TooManyFiles
 	case strings.Contains(cause, "build cache is"):
 		return `Name a folder for Go's build cache with GOCACHE, by its absolute path: it is "off", or relative, or there is no HOME for it to be in.`
 	case strings.Contains(cause, "GOCACHEPROG"):
@@ -111,9 +90,5 @@ func (b *build) machineAdvice(tc *toolchain, cause string) string {
 			folder, setting = dir, name
 		}
 	}
-	state := "is full, or may not be written to: make room there"
-	if strings.Contains(lower, strings.ToLower(syscall.ENOENT.Error())) {
-		state = "is not there: make it"
-	}
-	return fmt.Sprintf("This machine's folder %s %s, or name another with %s. The commit is not to blame.", folder, state, setting)
+	return machine.Folder(folder, setting, !strings.Contains(lower, strings.ToLower(syscall.ENOENT.Error())))
 }

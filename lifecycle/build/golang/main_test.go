@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// buildInChild builds the greeting with a umask of its own and prints its digest.
+// buildInChild builds the greeting with a umask of its own, and prints as whom and
+// with which digest.
 func buildInChild() int {
 	syscall.Umask(0o077)
 	b, err := newBuilder(os.Getenv("PHAROS_TEST_TEMP"), os.Environ())
@@ -46,7 +47,7 @@ func buildInChild() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Print(res.Digest)
+	fmt.Print(os.Getuid(), " ", res.Digest)
 	return 0
 }
 

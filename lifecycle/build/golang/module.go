@@ -14,6 +14,8 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 // module is the main module of a build and the workspace that governs it. All
@@ -52,7 +54,7 @@ func (m *module) goLines() []goLine {
 type analysis struct {
 	*build
 	ctx context.Context
-	problems
+	problem.List
 	module
 	// used are the other modules of the workspace, by folder.
 	used map[string]*modfile.File
@@ -63,7 +65,7 @@ type analysis struct {
 // analyse reads go.mod and go.work before anything is built. What is missing
 // among the inputs is read from the full tree, so that all of it shows at once.
 func (b *build) analyse(ctx context.Context) (*module, error) {
-	a := &analysis{build: b, ctx: ctx, problems: problems{image: b.request.State.Image.Name}, used: map[string]*modfile.File{}}
+	a := &analysis{build: b, ctx: ctx, List: problem.List{Image: b.request.State.Image.Name}, used: map[string]*modfile.File{}}
 	if a.findPackage() && a.findModule() {
 		a.findWork()
 		a.checkSums()
@@ -77,7 +79,7 @@ func (b *build) analyse(ctx context.Context) (*module, error) {
 	if a.err != nil {
 		return nil, b.broken(a.err)
 	}
-	if err := a.problems.err(); err != nil {
+	if err := a.List.Err(); err != nil {
 		return nil, err
 	}
 	return &a.module, nil
@@ -86,16 +88,16 @@ func (b *build) analyse(ctx context.Context) (*module, error) {
 func (a *analysis) findPackage() bool {
 	pkg := cleanPath(a.recipe.Package)
 	if leavesTree(pkg) {
-		a.add("build.go.package: %s leads out of the tree", a.recipe.Package)
+		a.Add("build.go.package: %s leads out of the tree", a.recipe.Package)
 		return false
 	}
 	a.pkg = pkg
 	switch {
 	case a.onDisk(pkg):
 	case a.inFull(pkg):
-		a.miss(pkg, literal(pkg))
+		a.Miss(pkg, problem.Literal(pkg))
 	default:
-		a.add("build.go.package: the tree has no folder %s", pkg)
+		a.Add("build.go.package: the tree has no folder %s", pkg)
 		return false
 	}
 	return true
@@ -106,7 +108,7 @@ func (a *analysis) findPackage() bool {
 func (a *analysis) findModule() bool {
 	for dir := a.pkg; ; dir = path.Dir(dir) {
 		file := path.Join(dir, "go.mod")
-		if data, ok := a.need(file, literal(file)); ok {
+		if data, ok := a.need(file, problem.Literal(file)); ok {
 			a.dir = dir
 			a.file = a.parseMod(file, data)
 			if a.file == nil {
@@ -116,7 +118,7 @@ func (a *analysis) findModule() bool {
 			return true
 		}
 		if dir == "." {
-			a.add("there is no go.mod in %s, or above it up to the tree's root", a.pkg)
+			a.Add("there is no go.mod in %s, or above it up to the tree's root", a.pkg)
 			return false
 		}
 	}
@@ -125,11 +127,11 @@ func (a *analysis) findModule() bool {
 func (a *analysis) parseMod(file string, data []byte) *modfile.File {
 	f, err := modfile.Parse(file, data, nil)
 	if err != nil {
-		a.add("%v", err)
+		a.Add("%v", err)
 		return nil
 	}
 	if f.Module == nil {
-		a.add("%s: it has no module line", file)
+		a.Add("%s: it has no module line", file)
 		return nil
 	}
 	return f
@@ -146,11 +148,11 @@ func (a *analysis) findWork() {
 		if data, ok := a.peek(file); ok {
 			work, err := modfile.ParseWork(file, data, nil)
 			if err != nil {
-				a.add("%v", err)
+				a.Add("%v", err)
 				return
 			}
 			if slices.ContainsFunc(work.Use, func(u *modfile.Use) bool { return !path.IsAbs(u.Path) && path.Join(dir, u.Path) == a.dir }) {
-				a.need(file, literal(file))
+				a.need(file, problem.Literal(file))
 				a.work, a.workDir = work, dir
 				a.checkUses(file)
 			}
@@ -171,7 +173,7 @@ func (a *analysis) checkSums() {
 
 // needSum notes a file of checksums that the tree has and the inputs have not.
 // A module without dependencies has none.
-func (a *analysis) needSum(file string) { a.need(file, literal(file)) }
+func (a *analysis) needSum(file string) { a.need(file, problem.Literal(file)) }
 
 func (a *analysis) checkVendor() {
 	root := a.dir
@@ -179,7 +181,7 @@ func (a *analysis) checkVendor() {
 		root = a.workDir
 	}
 	vendor := path.Join(root, "vendor")
-	_, a.vendored = a.need(path.Join(vendor, "modules.txt"), literal(vendor))
+	_, a.vendored = a.need(path.Join(vendor, "modules.txt"), problem.Literal(vendor))
 }
 
 func (a *analysis) checkAssets() {
@@ -188,16 +190,28 @@ func (a *analysis) checkAssets() {
 		p := cleanPath(asset)
 		switch {
 		case leavesTree(p):
-			a.add("build.go.assets: %s leads out of the tree", asset)
+			a.Add("build.go.assets: %s leads out of the tree", asset)
 		case p == program || strings.HasPrefix(p, program+"/") || p == "." && a.onDisk(program):
-			a.add("build.go.assets: %s would stand where the program does, at %s/%s", asset, programFolder, program)
+			a.Add("build.go.assets: %s would stand where the program does, at %s/%s", asset, programFolder, program)
 		case a.onDisk(p):
+			a.checkWhiteouts(p)
 		case a.inFull(p):
-			a.miss(p, literal(p))
+			a.Miss(p, problem.Literal(p))
 		default:
-			a.add("build.go.assets: the tree has no %s", asset)
+			a.Add("build.go.assets: the tree has no %s", asset)
 		}
 	}
+}
+
+// checkWhiteouts refuses names that would delete something in the image.
+func (a *analysis) checkWhiteouts(asset string) {
+	err := filepath.WalkDir(a.disk(asset), func(file string, _ fs.DirEntry, err error) error {
+		if name := filepath.Base(file); err == nil && strings.HasPrefix(name, layer.Whiteout) {
+			a.Add("build.go.assets: %s holds %s, and in an image's layer a name that begins with %s is a deletion: exclude it, or call it otherwise", asset, name, layer.Whiteout)
+		}
+		return err
+	})
+	a.err = errors.Join(a.err, err)
 }
 
 // need reads a file of the inputs. One that only the full tree has is noted as
@@ -205,7 +219,7 @@ func (a *analysis) checkAssets() {
 func (a *analysis) need(file, pattern string) (data []byte, ok bool) {
 	data, ok = a.peek(file)
 	if ok && !a.onDisk(file) {
-		a.miss(file, pattern)
+		a.Miss(file, pattern)
 	}
 	return data, ok
 }
@@ -223,7 +237,9 @@ func (a *analysis) peek(file string) (data []byte, ok bool) {
 }
 
 // disk is where a path of the tree was exported to.
-func (b *build) disk(p string) string { return filepath.Join(b.folder.src(), filepath.FromSlash(p)) }
+func (b *build) disk(p string) string {
+	return filepath.Join(b.folder.Path("src"), filepath.FromSlash(p))
+}
 
 func (b *build) onDisk(p string) bool {
 	_, err := os.Stat(b.disk(p))

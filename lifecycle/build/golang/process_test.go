@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -156,7 +158,7 @@ func TestReproducible(t *testing.T) {
 	want := f.build(f.request(greeting)).Digest
 
 	// Elsewhere: another folder, whose parents have a module and a workspace,
-	// another umask, an empty build cache, and a user who configured much.
+	// another umask, an empty build cache, and another user, who configured much.
 	parent := t.TempDir()
 	temp := filepath.Join(parent, "a", "rather", "longer", "path")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
@@ -172,14 +174,20 @@ func TestReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := child(t, f.host, temp, roleOfChild, "GOCACHE="+t.TempDir(), "GOENV="+goenv, "GOAMD64=v2", "GOWORK="+filepath.Join(parent, "go.work"),
+	cache := t.TempDir()
+	cmd := child(t, f.host, temp, roleOfChild, "GOCACHE="+cache, "HOME="+t.TempDir(), "GOENV="+goenv, "GOAMD64=v2", "GOWORK="+filepath.Join(parent, "go.work"),
 		"GOFLAGS=-race -mod=mod", "GOOS=plan9", "CGO_ENABLED=1", "TZ=Asia/Kathmandu", "GODEBUG=gotypesalias=0")
+	exectest.AsAnotherUser(cmd)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := lifecycle.Digest(out); got != want {
-		t.Errorf("the digest was %s here and is %s there", want, got)
+	uid := os.Getuid()
+	if uid == 0 && runtime.GOOS == "linux" {
+		uid = exectest.AnotherUser
+	}
+	if got := string(out); got != fmt.Sprint(uid, " ", want) {
+		t.Errorf("the digest was %s here; there user %s had it", want, got)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)

@@ -1,9 +1,7 @@
 package golang
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/version"
@@ -13,7 +11,9 @@ import (
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 // local is the GOTOOLCHAIN of a build that pins none: the Go command's own.
@@ -24,7 +24,7 @@ const local = "local"
 type toolchain struct {
 	setting  string // GOTOOLCHAIN
 	version  string // GOVERSION
-	settings environment
+	settings map[string]string
 }
 
 // release is the toolchain's version without the experiments that it was built
@@ -34,11 +34,15 @@ func (t *toolchain) release() string {
 	return release
 }
 
-// userSettings are what a user may have set with "go env -w" and no build can go
-// without. The rest of that file is not read: it has a say in what is built.
-var userSettings = []string{
-	"GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS",
-	"GOPATH", "GOMODCACHE", "GOCACHE", "GOCACHEPROG",
+// buildCache is the folder of the build cache that the images share: one of their
+// own, inside of the user's, as the cache for fuzzing is. What the user's other
+// programs write to theirs cannot reach an image, and "go clean -cache" leaves it.
+// It is empty where the user's is not one for the go command to be told.
+func (t *toolchain) buildCache() string {
+	if dir := t.settings["GOCACHE"]; filepath.IsAbs(dir) {
+		return filepath.Join(dir, "pharos")
+	}
+	return ""
 }
 
 // toolchains remembers what each GOTOOLCHAIN leads to.
@@ -73,14 +77,14 @@ func (b *build) toolchain(ctx context.Context, m *module) (*toolchain, error) {
 		}
 		b.toolchains.put(tc)
 	}
-	p := problems{image: b.request.State.Image.Name}
+	p := problem.List{Image: b.request.State.Image.Name}
 	for _, want := range m.goLines() {
 		if version.IsValid(tc.release()) && version.Compare("go"+want.version, tc.release()) > 0 {
-			p.add("%s asks for Go %s, and %s is %s: install a newer Go, or pin one with build.go.toolchain or a toolchain line",
+			p.Add("%s asks for Go %s, and %s is %s: install a newer Go, or pin one with build.go.toolchain or a toolchain line",
 				want.file, want.version, toolchainWords(setting, from), tc.version)
 		}
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	return tc, nil
@@ -110,7 +114,7 @@ func toolchainWords(setting, from string) string {
 }
 
 func (b *build) askGo(ctx context.Context, setting, from string) (*toolchain, error) {
-	dir := filepath.Join(b.folder.path, "env")
+	dir := b.folder.Path("env")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, b.broken(err)
 	}
@@ -118,13 +122,8 @@ func (b *build) askGo(ctx context.Context, setting, from string) (*toolchain, er
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module env\n"), 0o600); err != nil {
 		return nil, b.broken(err)
 	}
-	env := b.env.forUser()
-	env.setAll("GOTOOLCHAIN="+setting, "GOWORK=off", "GO111MODULE=on", "PWD="+dir)
-	var stdout bytes.Buffer
-	stderr := b.output.writer(b.folder.path)
-	cmd := b.command(ctx, dir, env, append([]string{"env", "-json", "GOVERSION"}, userSettings...)...)
-	cmd.Stdout, cmd.Stderr = &stdout, stderr
-	err := cmd.Run()
+	stderr := b.output.writer(b.folder.Path())
+	version, settings, err := gocommand.Ask(ctx, b.goCommand, dir, b.env, setting, stderr)
 	stderr.flush()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -132,17 +131,7 @@ func (b *build) askGo(ctx context.Context, setting, from string) (*toolchain, er
 		}
 		return nil, b.toolchainError(setting, from, stderr.tail(), err)
 	}
-	var values map[string]string
-	if err := json.Unmarshal(stdout.Bytes(), &values); err != nil {
-		return nil, b.broken(fmt.Errorf("read the answer of go env: %w", err))
-	}
-	tc := &toolchain{setting: setting, version: values["GOVERSION"], settings: environment{}}
-	for _, name := range userSettings {
-		if values[name] != "" {
-			tc.settings[name] = values[name]
-		}
-	}
-	return tc, nil
+	return &toolchain{setting: setting, version: version, settings: settings}, nil
 }
 
 func (b *build) toolchainError(setting, from, output string, err error) error {

@@ -151,7 +151,7 @@ func TestRecipesThatAreRefused(t *testing.T) {
 		}, []string{"build.go.env.GOFLAGS", "build.go.env.GOOS", "build.go.env.GOCACHE", "build.go.env.GOWORK"}},
 		{"cgo", func(i *catalogue.Image) {
 			i.Build.Go.Env = map[string]string{"CGO_ENABLED": "1", "CC": "gcc", "CGO_CFLAGS": "-O1", "GO_EXTLINK_ENABLED": "1"}
-		}, []string{"build.go.env.CGO_ENABLED", "build.go.env.CC ", "build.go.env.CGO_CFLAGS", "build.go.env.GO_EXTLINK_ENABLED", "from a Dockerfile"}},
+		}, []string{"build.go.env.CGO_ENABLED", "build.go.env.CC ", "build.go.env.CGO_CFLAGS", "build.go.env.GO_EXTLINK_ENABLED", "from a Dockerfile whose base is locked"}},
 		{"cgo where there is a compiler", func(i *catalogue.Image) { i.Build.Go.Env = map[string]string{"CGO_ENABLED": ""} },
 			[]string{"build.go.env.CGO_ENABLED"}},
 		{"a file for the linker to write", func(i *catalogue.Image) { i.Build.Go.LDFlags = []string{"-s", "-cpuprofile=/tmp/x"} },
@@ -230,7 +230,7 @@ func TestWithoutAGoCommand(t *testing.T) {
 			t.Fatalf("with %s on PATH: %v", what, err)
 		}
 		_, err = b.Build(t.Context(), f.request(greeting))
-		if err == nil || errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "Install Go") {
+		if err == nil || errors.Is(err, lifecycle.ErrSource) || !strings.Contains(err.Error(), "install Go") {
 			t.Errorf("with %s on PATH: %v, want an error that is none of the source and says what to install", what, err)
 		}
 	}

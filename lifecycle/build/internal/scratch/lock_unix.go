@@ -1,6 +1,6 @@
 //go:build unix
 
-package golang
+package scratch
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// errLocked is the error of lockFolder when another process, or another build
+// errLocked is the error of lock when another process, or another part
 // of this one, has the folder.
 var errLocked = errors.New("the folder is locked, or gone")
 
-// lockFolder locks a folder itself, so that nothing beside it has to be kept, and
+// lock locks a folder itself, so that nothing beside it has to be kept, and
 // does not wait.
-func lockFolder(dir string) (unlock func() error, err error) {
+func lock(dir string) (unlock func() error, err error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLocked

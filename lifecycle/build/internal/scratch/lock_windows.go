@@ -1,4 +1,4 @@
-package golang
+package scratch
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// errLocked is the error of lockFolder when another process, or another build
+// errLocked is the error of lock when another process, or another part
 // of this one, has the folder.
 var errLocked = errors.New("the folder is locked, or gone")
 
@@ -18,9 +18,9 @@ var errLocked = errors.New("the folder is locked, or gone")
 // as left behind: it may be one that is just being made.
 const unlockedFor = time.Hour
 
-// lockFolder locks a file in the folder, since Windows locks no folders, and
+// lock locks a file in the folder, since Windows locks no folders, and
 // does not wait.
-func lockFolder(dir string) (unlock func() error, err error) {
+func lock(dir string) (unlock func() error, err error) {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLocked
