@@ -16,8 +16,8 @@ func NodePrograms(ctx context.Context, out io.Writer) (map[string]string, error)
 	}
 	containerd := filepath.Join(dir, "containerd")
 	withoutC := []string{"CGO_ENABLED=0"}
-	// Snapshotters that need C or devices.
-	tags := []string{"no_btrfs", "no_devmapper", "no_zfs"}
+	// Without snapshotters that need C or devices, and without a collector of traces.
+	tags := []string{"no_btrfs", "no_devmapper", "no_zfs", "no_tracing"}
 	paths := map[string]string{}
 	for _, p := range []peers.Program{
 		{Name: "kubelet", ModuleDir: dir, Package: "k8s.io/kubernetes/cmd/kubelet", LDFlags: versionFlags(version)},

@@ -162,8 +162,9 @@ func (c Config) start(ctx context.Context) error {
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
-		ready := Ready{PID: cmd.Process.Pid, PushRegistry: sockets.registry, GitPush: "http://" + sockets.git}
+		var ready Ready
 		if json.NewDecoder(said).Decode(&ready) == nil {
+			ready.PID, ready.PushRegistry, ready.GitPush = cmd.Process.Pid, sockets.registry, "http://"+sockets.git
 			c.Ready(ready)
 		}
 	}()
