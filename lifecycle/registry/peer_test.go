@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/pharos-dev/pharos/internal/devenv/peers"
@@ -32,12 +32,9 @@ import (
 // this process use.
 var program = sync.OnceValues(func() (string, error) {
 	return peers.Binary(context.Background(), peers.Program{
-		Name: "registry", ModuleDir: filepath.Join("internal", "peer"), Package: "github.com/distribution/distribution/v3/cmd/registry",
-		Env: []string{"CGO_ENABLED=0"},
+		Name: "registry", ModuleDir: filepath.Join("internal", "peer"), Package: ".", Env: []string{"CGO_ENABLED=0"},
 	}, os.Stderr)
 })
-
-var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:[0-9]+)`)
 
 // distribution starts that registry, with an empty folder, and returns its
 // host:port.
@@ -47,51 +44,24 @@ func distribution(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	config := fmt.Sprintf(`version: 0.1
-log: {level: info, formatter: json}
-storage:
-  filesystem: {rootdirectory: %q}
-  delete: {enabled: true}
-http: {addr: "127.0.0.1:0"}
-`, filepath.Join(dir, "data"))
-	file := filepath.Join(dir, "config.yml")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "serve", file)
-	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
-	log, err := cmd.StderrPipe()
+	cmd := exec.Command(path, t.TempDir())
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(log)
-	var host string
-	var said strings.Builder
-	for host == "" && lines.Scan() {
-		said.WriteString(lines.Text() + "\n")
-		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-			host = m[1]
-		}
-	}
-	rest := make(chan struct{})
-	go func() { // or it would wait for somebody to read
-		defer close(rest)
-		for lines.Scan() {
-		}
-	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		<-rest
 		_ = cmd.Wait()
 	})
-	if host == "" {
-		t.Fatalf("the registry did not start:\n%s", said.String())
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("the registry did not start")
 	}
-	return host
+	return lines.Text()
 }
 
 // behindProxy starts a distribution registry behind a fault proxy.
@@ -179,7 +149,11 @@ func TestBasesAreMounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img, err = mutate.AppendLayers(img, static.NewLayer([]byte("the program"), types.OCILayer)); err != nil {
+	program, err := random.Layer(1<<10, types.OCILayer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img, err = mutate.AppendLayers(img, program); err != nil {
 		t.Fatal(err)
 	}
 	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
