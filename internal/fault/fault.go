@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"slices"
 	"syscall"
 )
 
@@ -23,13 +24,14 @@ var machine = []error{
 // that it has no more memory, space or open files. It may have met a request to a
 // server, whose fault it is not.
 func OfMachine(err error) bool {
-	for _, m := range machine {
-		if errors.Is(err, m) {
-			return true
-		}
-	}
 	_, file := errors.AsType[*fs.PathError](err)
-	return file
+	return file || OfSystem(err)
+}
+
+// OfSystem is OfMachine without the files that are not there, closed, or of names
+// that cannot be: whoever writes what somebody else named has to ask for those.
+func OfSystem(err error) bool {
+	return slices.ContainsFunc(machine, func(m error) bool { return errors.Is(err, m) })
 }
 
 // OfConnection reports whether an error came with a connection, or with waiting

@@ -51,6 +51,9 @@ func TestWhoseFault(t *testing.T) {
 		if got := fault.OfMachine(err); got != tc.machine {
 			t.Errorf("%s: of the machine: %t", name, got)
 		}
+		if _, file := errors.AsType[*fs.PathError](err); !file && fault.OfSystem(err) != tc.machine {
+			t.Errorf("%s: of the system: %t", name, !tc.machine)
+		}
 		if got := fault.OfConnection(err); got != tc.connection {
 			t.Errorf("%s: of a connection: %t", name, got)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 )
 
 // writeLayout makes a layout with an index of one image.
@@ -23,7 +23,7 @@ func writeLayout(t *testing.T) (dir string, digest lifecycle.Digest, index v1.Im
 	if err != nil {
 		t.Fatal(err)
 	}
-	index, _, err = imageindex.New([]v1.Image{img}, []catalogue.Platform{{OS: "linux", Architecture: "amd64"}}, nil)
+	index, _, err = ociimage.Index([]v1.Image{img}, []catalogue.Platform{{OS: "linux", Architecture: "amd64"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

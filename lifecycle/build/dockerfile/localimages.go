@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 )
 
 // localImages are images that BuildKit reads from here.
@@ -68,7 +68,7 @@ func (r *Runner) fetchImage(ctx context.Context, dir, reference string, platform
 		}
 		images, parsed = append(images, img), append(parsed, p)
 	}
-	index, _, err := imageindex.New(images, parsed, nil)
+	index, _, err := ociimage.Index(images, parsed, nil)
 	if err != nil {
 		return "", err
 	}

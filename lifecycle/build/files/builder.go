@@ -13,9 +13,9 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
@@ -145,7 +145,7 @@ func (b *build) run(ctx context.Context) (res lifecycle.BuildResult, err error) 
 // checkRecipe reports what the recipe itself asks for wrongly, all at once.
 func (b *build) checkRecipe() error {
 	p := problem.List{Image: b.request.State.Image.Name}
-	b.platforms = imageindex.Platforms(b.request.State.Image, "images of files", &p)
+	b.platforms = ociimage.Platforms(b.request.State.Image, "images of files", &p)
 	var err error
 	if b.form, err = formOf(b.recipe.MediaType); err != nil {
 		p.Add("build.files.mediaType: %v", err)
@@ -161,13 +161,13 @@ func (b *build) index(l *layer.Layer, what *content) (v1.ImageIndex, int64, erro
 		if b.form.artifact {
 			images[i], err = newArtifact(l, what.title)
 		} else {
-			images[i], err = newImage(l, p)
+			images[i], err = ociimage.New(ociimage.Scratch(), p, []*layer.Layer{l}, nil)
 		}
 		if err != nil {
 			return nil, 0, err
 		}
 	}
-	return imageindex.New(images, b.platforms, nil)
+	return ociimage.Index(images, b.platforms, nil)
 }
 
 func (b *build) step(ctx context.Context, what string, since *time.Time) {

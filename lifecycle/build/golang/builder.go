@@ -19,8 +19,8 @@ import (
 	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/internal/linkerflags"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
@@ -222,7 +222,7 @@ func (b *build) step(ctx context.Context, what string, since *time.Time) {
 // checkRecipe reports what the recipe itself asks for wrongly, all at once.
 func (b *build) checkRecipe() error {
 	p := problem.List{Image: b.request.State.Image.Name}
-	b.platforms = imageindex.Platforms(b.request.State.Image, "Go images", &p)
+	b.platforms = ociimage.Platforms(b.request.State.Image, "Go images", &p)
 	for _, name := range slices.Sorted(maps.Keys(b.recipe.Env)) {
 		if err := catalogue.CheckGoEnv(name, b.recipe.Env[name]); err != nil {
 			p.Add("build.go.env.%s %v", name, err)

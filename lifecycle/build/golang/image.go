@@ -9,17 +9,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 )
 
 const (
@@ -105,7 +103,7 @@ func (b *build) pack(base v1.Image, program, name string, assets *layer.Layer, p
 func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, error) {
 	ref := b.base()
 	if ref == "" {
-		return imageindex.Scratch(), nil
+		return ociimage.Scratch(), nil
 	}
 	img, err := b.registry.Image(ctx, ref, p.String())
 	if errors.Is(err, lifecycle.ErrImageNotFound) {
@@ -117,34 +115,18 @@ func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, 
 }
 
 func configure(base v1.Image, layers []*layer.Layer, name string, p catalogue.Platform) (v1.Image, error) {
-	// A time that says nothing, so that the image is the same tomorrow.
-	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
-	var added []mutate.Addendum
-	for _, l := range layers {
-		added = append(added, mutate.Addendum{Layer: l, History: v1.History{Created: epoch, CreatedBy: "pharos"}})
-	}
-	img, err := mutate.Append(base, added...)
-	if err != nil {
-		return nil, err
-	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Variant = p.OS, p.Architecture, p.Variant
-	config.Created = epoch
-	config.Config.Entrypoint = []string{path.Join(programFolder, name)}
-	config.Config.Cmd = nil
-	config.Config.User = user
-	if len(layers) > 1 {
-		// So that a program finds its assets by their paths in the tree.
-		config.Config.WorkingDir = programFolder
-	}
-	if !slices.ContainsFunc(config.Config.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
-		config.Config.Env = append(config.Config.Env, searchPath)
-	}
-	return mutate.ConfigFile(img, config)
+	return ociimage.New(base, p, layers, func(config *v1.Config) {
+		config.Entrypoint = []string{path.Join(programFolder, name)}
+		config.Cmd = nil
+		config.User = user
+		if len(layers) > 1 {
+			// So that a program finds its assets by their paths in the tree.
+			config.WorkingDir = programFolder
+		}
+		if !slices.ContainsFunc(config.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
+			config.Env = append(config.Env, searchPath)
+		}
+	})
 }
 
 var majorVersion = regexp.MustCompile(`^v[2-9]\d*$|^v1\d+$`)
@@ -171,5 +153,5 @@ func (b *build) index(images []built, toolchain string) (index v1.ImageIndex, si
 	for i, img := range images {
 		each[i] = img.Image
 	}
-	return imageindex.New(each, b.platforms, map[string]string{keys.Toolchain: toolchain})
+	return ociimage.Index(each, b.platforms, map[string]string{keys.Toolchain: toolchain})
 }

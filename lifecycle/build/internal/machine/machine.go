@@ -6,21 +6,14 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
+
+	"github.com/pharos-dev/pharos/internal/fault"
 )
 
-// faults are errors of files that no commit causes or mends.
-var faults = []error{
-	syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
-}
-
-// IsFault says whether an error is one of this machine.
+// IsFault says whether an error is one of this machine: it has no more of
+// something, its disk fails, or a file is closed.
 func IsFault(err error) bool {
-	for _, fault := range faults {
-		if errors.Is(err, fault) {
-			return true
-		}
-	}
-	return false
+	return fault.OfSystem(err) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM)
 }
 
 // IsGone says whether an error is that a folder of this machine, or what was in

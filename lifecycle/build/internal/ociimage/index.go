@@ -1,4 +1,4 @@
-package imageindex
+package ociimage
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 )
 
-// New returns an OCI index with the images, each for the platform at its place,
+// Index returns an OCI index with the images, each for the platform at its place,
 // and with the annotations. size is that of all layers in bytes; one that several
 // images share counts once.
-func New(images []v1.Image, platforms []catalogue.Platform, annotations map[string]string) (index v1.ImageIndex, size int64, err error) {
+func Index(images []v1.Image, platforms []catalogue.Platform, annotations map[string]string) (index v1.ImageIndex, size int64, err error) {
 	index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	counted := map[v1.Hash]bool{}
 	for i, img := range images {
@@ -45,9 +45,4 @@ func New(images []v1.Image, platforms []catalogue.Platform, annotations map[stri
 
 func platform(p catalogue.Platform) v1.Platform {
 	return v1.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}
-}
-
-// Scratch is the empty image that others are built on.
-func Scratch() v1.Image {
-	return mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 }

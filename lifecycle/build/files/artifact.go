@@ -4,34 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/imageindex"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 )
-
-// newImage is an ordinary image of one layer, of which nothing is run.
-func newImage(l *layer.Layer, p catalogue.Platform) (v1.Image, error) {
-	epoch := v1.Time{Time: time.Unix(0, 0).UTC()}
-	img, err := mutate.Append(imageindex.Scratch(), mutate.Addendum{Layer: l, History: v1.History{Created: epoch, CreatedBy: "pharos"}})
-	if err != nil {
-		return nil, err
-	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Variant = p.OS, p.Architecture, p.Variant
-	config.Created = epoch
-	return mutate.ConfigFile(img, config)
-}
 
 const (
 	// emptyType and emptyConfig are the configuration of an artifact that has none

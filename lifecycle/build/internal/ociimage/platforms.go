@@ -1,4 +1,4 @@
-package imageindex
+package ociimage
 
 import (
 	"cmp"
