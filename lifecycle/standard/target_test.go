@@ -146,12 +146,12 @@ var refusedSpecs = []struct{ name, in, want string }{
 		"p:6:15: spec.git.push: is no URL that Git fetches from, such as https://git.example.com/repo.git"},
 	{"BuildKit", spec("buildkit: {address: 'localhost:1234'}", registry), "p:6:23: spec.buildkit.address: must be tcp://host:port or unix:///path"},
 	{"BuildKit in a Job", spec("buildkit: {job: {image: 'moby/buildkit:latest', cache: {maxSize: much}, resources: {limits: {memory: lots}}, nodeSelector: {-: a}}}", registry), "" +
-		"p:6:18: spec.buildkit.job: needs spec.git: Jobs fetch what they build from there\n" +
-		`p:6:26: spec.buildkit.job.image: is "moby/buildkit:latest", and must be named by digest: moby/buildkit@sha256:…` + "\n" +
-		"p:6:57: spec.buildkit.job.cache.claim: is missing\n" +
-		"p:6:67: spec.buildkit.job.cache.maxSize: must be a size such as 20GB, or a share of the volume such as 50%\n" +
-		`p:6:103: spec.buildkit.job.resources.limits.memory: is "lots", which is no quantity, such as 500m or 2Gi` + "\n" +
-		`p:6:128: spec.buildkit.job.nodeSelector.-: the label is "-": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
+		"p:6:19: spec.buildkit.job: needs spec.git: Jobs fetch what they build from there\n" +
+		`p:6:27: spec.buildkit.job.image: is "moby/buildkit:latest", and must be named by digest: moby/buildkit@sha256:…` + "\n" +
+		"p:6:58: spec.buildkit.job.cache.claim: is missing\n" +
+		"p:6:68: spec.buildkit.job.cache.maxSize: must be a size such as 20GB, or a share of the volume such as 50%\n" +
+		`p:6:104: spec.buildkit.job.resources.limits.memory: is "lots", which is no quantity, such as 500m or 2Gi` + "\n" +
+		`p:6:130: spec.buildkit.job.nodeSelector.-: the label is "-": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
 		`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`},
 	{"unknown", spec("regsitry: {}", registry), `p:6:3: spec.regsitry: is not known; did you mean "registry"?`},
 }
