@@ -72,8 +72,7 @@ func runJob(t *testing.T, client kubernetes.Interface, ns string, pod corev1.Pod
 			}
 		}
 	}
-	pods, _ := client.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
-	t.Fatalf("the Job did not end: %+v\n%+v", last, pods)
+	t.Fatalf("the Job did not end: %+v\n%s", last.Status, jobLog(t, client, ns, job.Name))
 	return ""
 }
 
@@ -140,7 +139,7 @@ func TestPodReachesAServiceByName(t *testing.T) {
 		out := runJob(t, client, ns, corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "main", Image: n.Busybox(),
 			// The rules of a new Service follow its endpoints by a moment.
-			Command: []string{"sh", "-c", "until wget -q -T 1 -O - http://" + host + "/; do usleep 20000; done"},
+			Command: []string{"sh", "-c", "until wget -q -O - http://" + host + "/; do usleep 20000; done"},
 		}}})
 		if !strings.Contains(out, "hello from a pod\n") {
 			t.Errorf("http://%s/ gives %q", host, out)
@@ -323,7 +322,7 @@ func TestGitServerIsSeenFromBothSides(t *testing.T) {
 	}
 	out := runJob(t, client, ns, corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "main", Image: buildKit(t, n),
-		Command: []string{"sh", "-ec", "git init -q /tmp/r && cd /tmp/r && git fetch -q --depth 1 " + n.GitURL() + "/shop.git " + commit + " && git cat-file blob FETCH_HEAD:file"},
+		Command: []string{"sh", "-ec", "git init -q --template= /tmp/r && cd /tmp/r && git fetch -q --depth 1 " + n.GitURL() + "/shop.git " + commit + " && git cat-file blob FETCH_HEAD:file"},
 	}}})
 	if out != "content\n" {
 		t.Errorf("from a pod: got %q", out)
