@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/listeners"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 )
 
@@ -106,7 +107,7 @@ func takeSockets() (api, registry, git net.Listener, err error) {
 			return nil, nil, nil, err
 		}
 	}
-	return listenOnAll(own[0], own[1], machine[0]), listenOnAll(own[2], machine[1]), listenOnAll(own[3], machine[2]), nil
+	return listeners.Join(own[0], own[1], machine[0]), listeners.Join(own[2], machine[1]), listeners.Join(own[3], machine[2]), nil
 }
 
 // dnsReady asks CoreDNS whether it knows the cluster's Services.

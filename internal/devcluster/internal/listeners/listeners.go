@@ -1,12 +1,12 @@
-package node
+package listeners
 
 import (
 	"net"
 	"sync"
 )
 
-// manyListener is one listener on several addresses. Addr is the first one's.
-type manyListener struct {
+// joined accepts the connections of several listeners.
+type joined struct {
 	listeners []net.Listener
 	accepted  chan accepted
 	closed    chan struct{}
@@ -18,15 +18,17 @@ type accepted struct {
 	err  error
 }
 
-func listenOnAll(listeners ...net.Listener) net.Listener {
-	m := &manyListener{listeners: listeners, accepted: make(chan accepted), closed: make(chan struct{})}
+// Join returns a listener that accepts the connections of all of these, of which there has to be one. Its address is the
+// first one's, and closing it closes them all.
+func Join(listeners ...net.Listener) net.Listener {
+	m := &joined{listeners: listeners, accepted: make(chan accepted), closed: make(chan struct{})}
 	for _, l := range listeners {
 		go m.acceptFrom(l)
 	}
 	return m
 }
 
-func (m *manyListener) acceptFrom(l net.Listener) {
+func (m *joined) acceptFrom(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		select {
@@ -41,7 +43,7 @@ func (m *manyListener) acceptFrom(l net.Listener) {
 }
 
 // Accept implements net.Listener.
-func (m *manyListener) Accept() (net.Conn, error) {
+func (m *joined) Accept() (net.Conn, error) {
 	select {
 	case a := <-m.accepted:
 		return a.conn, a.err
@@ -51,7 +53,7 @@ func (m *manyListener) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (m *manyListener) Close() error {
+func (m *joined) Close() error {
 	m.closing.Do(func() {
 		close(m.closed)
 		for _, l := range m.listeners {
@@ -63,4 +65,4 @@ func (m *manyListener) Close() error {
 }
 
 // Addr implements net.Listener.
-func (m *manyListener) Addr() net.Addr { return m.listeners[0].Addr() }
+func (m *joined) Addr() net.Addr { return m.listeners[0].Addr() }

@@ -1,0 +1,2 @@
+// Package listeners joins network listeners.
+package listeners
