@@ -77,14 +77,15 @@ func (f imageFiles) link(path, target string)     { f[path] = imageFile{link: ta
 func (f imageFiles) text(path, content string)    { f[path] = imageFile{content: []byte(content)} }
 func (f imageFiles) has(path string) (found bool) { _, found = f[path]; return found }
 
-// debian adds what BuildKit runs: runc, git for sources over HTTP, and a shell with commands for git's scripts.
+// debian adds what BuildKit runs: runc, git for sources over HTTP, and a shell with commands for scripts; flock, which
+// Debian's busybox has not, is among them.
 func (f imageFiles) debian(ctx context.Context) error {
 	f.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
 	f.text("/etc/group", "root:x:0:\n")
 	if err := f.busybox(ctx); err != nil {
 		return err
 	}
-	for _, p := range []string{"runc", "git"} {
+	for _, p := range []string{"runc", "git", "flock"} {
 		found, err := exec.LookPath(p)
 		if err != nil {
 			return fmt.Errorf("%w (Debian package %s)", err, p)

@@ -2,6 +2,7 @@
 set -eu
 mkdir -p "$1"
 if [ -n "$SHARED" ]; then
+	command -v flock >/dev/null || { echo "the image has no flock, which a shared cache needs" >&2; exit 69; }
 	# One BuildKit at a time may use the folder. The lock is held until this process ends.
 	exec 9>"$1.lock"
 	flock 9

@@ -107,8 +107,8 @@ type Config struct {
 
 // Cache says where BuildKit keeps its cache.
 type Cache struct {
-	// Claim is the name of a PersistentVolumeClaim. The default is a volume of the
-	// pod, which goes with it.
+	// Claim is the name of a PersistentVolumeClaim; the image needs flock then. The
+	// default is a volume of the pod, which goes with it.
 	Claim string
 	// MaxSize is how much an image's cache may take, such as "20GB" or "50%" of
 	// the volume. The default is BuildKit's.

@@ -127,6 +127,18 @@ func (n *node) base() (reference, digest string) {
 	return reference, devtest.PushBusybox(n.t, reference)
 }
 
+// secret makes a Secret with one key.
+func (n *node) secret(name, key, value string) {
+	n.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{key: value}}
+	if key == corev1.DockerConfigJsonKey {
+		s.Type = corev1.SecretTypeDockerConfigJson
+	}
+	if _, err := n.client.CoreV1().Secrets(n.namespace).Create(n.t.Context(), s, metav1.CreateOptions{}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 // run runs an image in a pod and returns what it printed.
 func (n *node) run(reference string, command ...string) string {
 	n.t.Helper()
@@ -171,11 +183,9 @@ func TestNodeBuilds(t *testing.T) {
 	n := onNode(t)
 	base, digest := n.base()
 	devtest.PushFiles(t, base, map[string]string{"moved": "elsewhere"})
-	_, err := n.client.CoreV1().Secrets(n.namespace).Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "build"}, StringData: map[string]string{"npm.token": "hunter2"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n.secret("build", "npm.token", "hunter2")
+	n.secret("git", "credentials", "http://me:hunter2@"+strings.TrimPrefix(n.real.GitURL(), "http://")+"\n")
+	n.secret("registry", corev1.DockerConfigJsonKey, `{"auths":{"`+n.real.PullRegistry()+`":{"auth":"bWU6aHVudGVyMg=="}}}`)
 	r := n.request(`- name: web
   build:
     dockerfile: {path: web/Dockerfile, args: {WORD: "$(HOME) $$ $x, \"y\"=1"}, secrets: [npm.token]}
@@ -184,14 +194,14 @@ func TestNodeBuilds(t *testing.T) {
 		".dockerignore":      "web/ignored\n",
 		"web/.gitattributes": "* text eol=crlf\n*.id ident\n",
 		"web/Dockerfile": "FROM " + base + "\nARG WORD\nCOPY web /web\n" +
-			"RUN --mount=type=secret,id=npm.token test \"$(cat /run/secrets/npm.token)\" = hunter2 && printf '%s\\n' \"$WORD\" >/word\n" +
+			"RUN --mount=type=secret,id=npm.token grep -q ^hunter.$ /run/secrets/npm.token && printf '%s\\n' \"$WORD\" >/word\n" +
 			`CMD ["sh", "-c", "cat /word /web/lines /web/x.id; ls /web"]` + "\n",
 		"web/lines": "one\ntwo\n", "web/x.id": "$Id$\n", "web/ignored": "x",
 	})
 	var printed bytes.Buffer
 	r.Output = &printed
 	c := n.config()
-	c.BuildSecret = "build"
+	c.BuildSecret, c.GitSecret, c.RegistrySecret = "build", "git", "registry"
 	res, err := n.builder(c).Build(t.Context(), r)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed.String())
