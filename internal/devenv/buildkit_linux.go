@@ -44,7 +44,8 @@ dir=$1; shift
 exec 3<&0
 setpriv --pdeathsig KILL -- "$@" </dev/null 3<&- &
 child=$!
-{ read -r _ <&3; : >"$dir/end"; kill -KILL $child; } 2>/dev/null &
+exec >/dev/null 2>&1 # nobody may read any more
+{ read -r _ <&3; : >"$dir/end"; kill -KILL $child; } &
 wait $child
 test -e "$dir/end" || exit 1
 rm -rf "$dir"

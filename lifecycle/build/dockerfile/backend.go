@@ -95,10 +95,11 @@ func Toolchain(version string) string { return strings.TrimSpace("buildkit " + v
 // Attributes returns the frontend that BuildKit is to use, as "buildctl build
 // --frontend" takes it, and all attributes for it.
 func (s Solve) Attributes() (frontend string, attributes map[string]string) {
+	attributes = map[string]string{}
+	maps.Copy(attributes, s.Options)
 	if s.Frontend == "" {
-		return "dockerfile.v0", maps.Clone(s.Options)
+		return "dockerfile.v0", attributes
 	}
-	attributes = maps.Clone(s.Options)
 	attributes["source"] = s.Frontend
 	return "gateway.v0", attributes
 }
@@ -130,7 +131,8 @@ func (s Solve) exporter(version string) map[string]string {
 
 // annotations are those of the index.
 func (s Solve) annotations(version string) map[string]string {
-	all := maps.Clone(s.Annotations)
+	all := map[string]string{}
+	maps.Copy(all, s.Annotations)
 	if version != "" {
 		all[keys.Toolchain] = Toolchain(version)
 	}

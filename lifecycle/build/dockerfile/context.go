@@ -59,8 +59,8 @@ func (c *contextFS) Walk(ctx context.Context, target string, fn fs.WalkDirFunc) 
 	default:
 		err = c.walkEntry(ctx, name, e, fn)
 	}
-	if errors.Is(err, fs.SkipDir) || errors.Is(err, fs.SkipAll) {
-		return nil
+	if errors.Is(err, fs.SkipDir) || errors.Is(err, fs.SkipAll) || errors.Is(err, fs.ErrNotExist) {
+		return nil // as BuildKit's own file systems have it
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func (b *build) failed(ctx context.Context, p *plan, e *SolveError) error {
 		}
 		return broken
 	case ran != nil:
-		return &lifecycle.BuildError{Image: name, Reason: place(e, cmp.Or(e.Step, "RUN")+": "+ran[1]), Output: e.Output, Err: e}
+		return &lifecycle.BuildError{Image: name, Reason: place(e, instruction(e.Step)+": "+ran[1]), Output: e.Output, Err: e}
 	}
 	if m := notThere.FindStringSubmatch(text); m != nil {
 		return b.sourceMissing(ctx, e, cmp.Or(m[1], m[2], m[3]))
@@ -130,6 +130,14 @@ func place(e *SolveError, reason string) string {
 		return e.File + ": " + reason
 	}
 	return reason
+}
+
+// instruction leaves out of a step's name where it stands: "[build 2/4] ".
+func instruction(step string) string {
+	if _, rest, ok := strings.Cut(step, "] "); ok && strings.HasPrefix(step, "[") {
+		step = rest
+	}
+	return cmp.Or(step, "a command")
 }
 
 // lastOf leaves out what BuildKit puts before the cause.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
-	contentlocal "github.com/containerd/containerd/v2/plugins/content/local"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -44,11 +43,7 @@ func (r *Runner) fetch(ctx context.Context, s Solve, dir string) (*localImages, 
 	if len(local.contexts) == 0 {
 		return nil, nil
 	}
-	store, err := contentlocal.NewStore(dir)
-	if err != nil {
-		return nil, err
-	}
-	local.stores[storeName] = store
+	local.stores[storeName] = blobs{dir: dir}
 	return local, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,10 +102,9 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 	if err != nil {
 		return Solved{}, r.broken(s, err)
 	}
-	attributes := s.exporter(version)
-	attributes["tar"] = "false"
+	output := func(map[string]string) (io.WriteCloser, error) { return newUnpacking(folder.Path("image")), nil }
 	digest, err := r.solve(ctx, c, s, given, request{
-		export: client.ExportEntry{Type: client.ExporterOCI, Attrs: attributes, OutputDir: folder.Path("image")}, images: images,
+		export: client.ExportEntry{Type: client.ExporterOCI, Attrs: s.exporter(version), Output: output}, images: images,
 	})
 	if err != nil {
 		return Solved{}, r.broken(s, err)
