@@ -121,10 +121,10 @@ func checkOrder(entries []Entry) error {
 		if compareEntries(entries[i-1], *e) >= 0 {
 			return fmt.Errorf("%w: %q is out of order", ErrMalformed, e.Name)
 		}
-		if e.Mode != ModeDir {
+		// A file of the same name need not be its neighbour: "a", "a.b", "a/".
+		if e.Mode != ModeDir || !strings.HasPrefix(entries[i-1].Name, e.Name) {
 			continue
 		}
-		// A file of the same name need not be its neighbour: "a", "a.b", "a/".
 		if _, twice := slices.BinarySearchFunc(entries[:i], Entry{Name: e.Name}, compareEntries); twice {
 			return fmt.Errorf("%w: %q stands twice", ErrMalformed, e.Name)
 		}

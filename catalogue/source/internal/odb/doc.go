@@ -5,6 +5,9 @@
 // What a read costs depends neither on how many objects there are nor on how
 // large the packs are: an index is searched where it lies, of a pack only the
 // object and the bases of its delta are read, and nothing is loaded beforehand.
+// Small indexes are kept in memory, and a few small packs are asked before all
+// others: they are of the last fetches, and what is newest is what is read most.
+// Of these packs the parts that were read are kept too.
 //
 // # Trust
 //

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // maxFiles is how many files of packs a database keeps open.
@@ -23,6 +24,7 @@ type files struct {
 type file struct {
 	files *files
 	path  string
+	kept  atomic.Pointer[kept] // of a small file that is read often, else nil
 
 	mu   sync.RWMutex
 	f    *os.File    // nil while it is closed
@@ -37,7 +39,20 @@ func gone(err error) error {
 }
 
 // ReadAt is that of io.ReaderAt.
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
+func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
+	k := f.kept.Load()
+	if k == nil {
+		return f.readAt(p, off)
+	}
+	for n < len(p) && err == nil {
+		var more int
+		more, err = k.readAt(f.readAt, p[n:], off+int64(n))
+		n += more
+	}
+	return n, err
+}
+
+func (f *file) readAt(p []byte, off int64) (int, error) {
 	f.mu.RLock()
 	for f.f == nil {
 		f.mu.RUnlock()

@@ -15,22 +15,28 @@ type index struct {
 	trailer []byte
 }
 
-// smallIndex is how large an index is that is kept in memory, in bytes.
-const smallIndex = 16 << 10
+const (
+	// smallIndex is how large an index is that is kept in memory, in bytes: that
+	// of some thousand objects, as a fetch or a day's work brings.
+	smallIndex = 256 << 10
+	// maxSmall is how many small packs are asked before all others.
+	maxSmall = 8
+)
 
 var indexMagic = []byte("\xfftOc")
 
 // openIndex reads what does not grow with the index.
 func openIndex(r io.ReaderAt, size int64, format Format) (*index, error) {
+	var raw []byte
 	if size <= smallIndex {
-		raw := make([]byte, size)
+		raw = make([]byte, size)
 		if err := readFull(r, raw, 0); err != nil {
 			return nil, err
 		}
 		r = bytes.NewReader(raw)
 	}
 	id := int64(format.Size())
-	x := &index{table: table{r: r, idLen: int(id)}}
+	x := &index{table: table{r: r, raw: raw, idLen: int(id)}}
 	var head [8]byte
 	if err := readFull(r, head[:], 0); err != nil {
 		return nil, err

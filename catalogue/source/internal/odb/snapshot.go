@@ -24,6 +24,9 @@ type packDir struct {
 	// listed are multi's packs by their numbers, nil where one is no more;
 	// others are those that it does not list.
 	listed, others []*pack
+	// small are asked first: their indexes are kept in memory, and what is
+	// newest is there.
+	small []*pack
 }
 
 // list lists the packs of a folder. Those that were there before are kept, with
@@ -40,15 +43,15 @@ func list(dir string, all *files, format Format, before *packDir) (*packDir, err
 			old[p.name] = p
 		}
 	}
-	names := map[string]bool{}
+	names := map[string]os.DirEntry{}
 	for _, e := range entries {
-		names[e.Name()] = true
+		names[e.Name()] = e
 	}
 	d := &packDir{}
 	byName := map[string]*pack{}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".idx")
-		if !ok || !names[name+".pack"] {
+		if !ok || names[name+".pack"] == nil {
 			continue
 		}
 		p := old[name]
@@ -63,13 +66,29 @@ func list(dir string, all *files, format Format, before *packDir) (*packDir, err
 		p.close()
 	}
 	d.others = d.packs
+	d.findSmall(names)
 	if before != nil && before.file != nil {
 		all.remove(before.file)
 	}
-	if names["multi-pack-index"] {
+	if names["multi-pack-index"] != nil {
 		d.openMulti(&file{files: all, path: filepath.Join(dir, "multi-pack-index")}, format, byName)
 	}
 	return d, nil
+}
+
+// findSmall finds packs that a fetch or a day's work brings: what grows with
+// history is large.
+func (d *packDir) findSmall(names map[string]os.DirEntry) {
+	small := func(name string, size int64) bool {
+		info, err := names[name].Info()
+		return err == nil && info.Size() <= size
+	}
+	for _, p := range d.packs {
+		if len(d.small) < maxSmall && small(p.name+".idx", smallIndex) && small(p.name+".pack", smallPack) {
+			d.small = append(d.small, p)
+			p.data.kept.CompareAndSwap(nil, new(kept))
+		}
+	}
 }
 
 // openMulti takes a multi-pack-index as one that can be done without: every pack
@@ -107,6 +126,11 @@ type location struct {
 func (s *snapshot) first(id ID) (location, bool) {
 	last := s.last.Load() // most objects lie beside the one that was read before
 	for _, d := range s.dirs {
+		for _, p := range d.small {
+			if at, ok, err := p.find(id); ok && err == nil {
+				return location{p, at}, true
+			}
+		}
 		if d.multi != nil {
 			if p, at := d.ask(id); p != nil {
 				return location{p, at}, true

@@ -13,6 +13,7 @@ import (
 // multi-pack-indexes have one.
 type table struct {
 	r      io.ReaderAt
+	raw    []byte // all of the file, if it is small
 	fan    [256]uint32
 	names  int64 // where the first entry begins
 	stride int64 // from one entry to the next
@@ -55,6 +56,15 @@ const window = 128
 
 var windows = sync.Pool{New: func() any { return new([window * (len(ID{}) + 4)]byte) }}
 
+// entries returns some entries, in buf if they have to be read.
+func (t *table) entries(buf []byte, first, count int64) ([]byte, error) {
+	at, size := t.names+first*t.stride, count*t.stride
+	if t.raw != nil {
+		return t.raw[at : at+size], nil
+	}
+	return buf[:size], readFull(t.r, buf[:size], at)
+}
+
 // find returns the number of the first entry that is not before id, and whether
 // it is id itself. It looks first where id is if the IDs are evenly spread, and
 // halves what is left if they are not.
@@ -74,8 +84,8 @@ func (t *table) find(id ID) (n int64, ok bool, err error) {
 			guess = low + int64(float64(high-low)*float64(key-lowKey)/float64(highKey-lowKey))
 		}
 		start := min(max(guess-count/2, low), high-count)
-		raw := buf[:count*t.stride]
-		if err := readFull(t.r, raw, t.names+start*t.stride); err != nil {
+		raw, err := t.entries(buf[:], start, count)
+		if err != nil {
 			return 0, false, err
 		}
 		at := func(i int64) []byte { return raw[i*t.stride+t.skip:][:t.idLen] }
@@ -98,12 +108,13 @@ func (t *table) from(n int64, f func(ID) bool) error {
 	defer windows.Put(buf)
 	for all := int64(t.fan[255]); n < all; {
 		count := min(all-n, window)
-		if err := readFull(t.r, buf[:count*t.stride], t.names+n*t.stride); err != nil {
+		raw, err := t.entries(buf[:], n, count)
+		if err != nil {
 			return err
 		}
 		for i := range count {
 			var id ID
-			copy(id[:t.idLen], buf[i*t.stride+t.skip:])
+			copy(id[:t.idLen], raw[i*t.stride+t.skip:])
 			if !f(id) {
 				return nil
 			}
