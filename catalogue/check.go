@@ -57,7 +57,7 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.look(ctx, w, tree)
+	r, err := c.look(ctx, w, tree, c.every())
 	if err != nil {
 		return nil, err
 	}

@@ -23,24 +23,42 @@ type Side struct {
 	// Err is the error of Catalogue.States, which says of other images why they
 	// have none.
 	Err error
+	// others are the names of the images that were not asked for.
+	others []string
 }
 
-// SideOf returns the side of a tree: the states of its own catalogue. The error
-// is one of Load, or of States if it is not about single images.
-func SideOf(ctx context.Context, tree source.Tree) (Side, error) {
+// SideOf returns the side of a tree: the states of its own catalogue, or only
+// those of the images named and of those that they are built on, which is all
+// that Explain asks of one of them. The error is one of Load, or of States if it
+// is not about single images.
+func SideOf(ctx context.Context, tree source.Tree, images ...string) (Side, error) {
 	c, err := Load(ctx, tree)
 	if err != nil {
 		return Side{}, err
 	}
-	states, err := c.States(ctx, tree)
-	if err != nil && len(FailedImages(err)) == 0 {
-		return Side{}, err
+	s := Side{Tree: tree}
+	if len(images) == 0 {
+		s.States, s.Err = c.States(ctx, tree)
+	} else {
+		s.States, s.Err = c.StatesOf(ctx, tree, images...)
 	}
-	return Side{Tree: tree, States: states, Err: err}, nil
+	if s.Err != nil && len(FailedImages(s.Err)) == 0 {
+		return Side{}, s.Err
+	}
+	if len(images) > 0 {
+		known := s.Images()
+		for _, image := range c.Images {
+			if !slices.Contains(known, image.Name) {
+				s.others = append(s.others, image.Name)
+			}
+		}
+	}
+	return s, nil
 }
 
 // Images returns the names of all images of the side: first of those that have
-// a fingerprint, each group in the catalogue's order.
+// a fingerprint, then of those that have none, last of those that SideOf was not
+// asked for, each group in the catalogue's order.
 func (s Side) Images() []string {
 	var names []string
 	for _, st := range s.States {
@@ -49,7 +67,7 @@ func (s Side) Images() []string {
 	for _, f := range FailedImages(s.Err) {
 		names = append(names, f.Image)
 	}
-	return names
+	return append(names, s.others...)
 }
 
 // state returns the image's state, or why it has none; neither if the side does

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -22,12 +23,12 @@ func TestExplainNamesEverythingThatChanged(t *testing.T) {
 	kinds := map[ReasonKind]int{}
 	unchanged, webs := 0, 0
 	for range 500 {
-		files := explainedFiles(r)
-		old := sideOf(t, files, randomImages(t, r)...)
-		new := old
+		files, images := explainedFiles(r), randomImages(t, r)
+		editedFiles, editedImages := files, images
 		if r.IntN(8) > 0 {
-			new = sideOf(t, edited(r, files), randomImages(t, r)...)
+			editedFiles, editedImages = edited(r, files), randomImages(t, r)
 		}
+		old, new := sideOf(t, files, images...), sideOf(t, editedFiles, editedImages...)
 		for _, before := range old.States {
 			after, err := new.state(before.Image.Name)
 			if err != nil || after == nil {
@@ -50,11 +51,28 @@ func TestExplainNamesEverythingThatChanged(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s\nold %v\nnew %v", x.Image, diff, before.Preimage, after.Preimage)
 			}
+			alone := explained(t, x.Image, onlyOf(t, x.Image, files, images), onlyOf(t, x.Image, editedFiles, editedImages))
+			if diff := cmp.Diff(x, alone, cmpopts.EquateErrors()); diff != "" {
+				t.Fatalf("%s, of all images and of those that it is built on alone (-all +alone):\n%s", x.Image, diff)
+			}
 		}
 	}
 	if unchanged < 50 || kinds[ReasonInput] < 50 || kinds[ReasonRecipe] < 50 || kinds[ReasonBase] < 50 || kinds[ReasonDependency] < 50 || webs < 100 {
 		t.Errorf("the cases are lopsided: %d unchanged, %d of Dockerfiles, %v", unchanged, webs, kinds)
 	}
+}
+
+// onlyOf is sideOf for an image and those that it is built on.
+func onlyOf(t testing.TB, image string, files []file, images []Image) Side {
+	t.Helper()
+	states, err := (&Catalogue{Images: images}).StatesOf(t.Context(), makeTree(t, files...), image)
+	if err != nil && len(FailedImages(err)) == 0 {
+		t.Fatal(err)
+	}
+	if len(states) > 2 {
+		t.Fatalf("of %s there are the states of %d images", image, len(states))
+	}
+	return Side{States: states, Err: err}
 }
 
 // told names what a reason is about as changesByHand does.

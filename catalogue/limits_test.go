@@ -144,7 +144,7 @@ func TestStatesLimitTheirWorkTogether(t *testing.T) {
 	} {
 		w := newWalker(tree.Objects)
 		use(w)
-		r, err := c.look(t.Context(), w, tree)
+		r, err := c.look(t.Context(), w, tree, c.every())
 		if name == "nothing" {
 			if err != nil {
 				t.Error(err)

@@ -8,6 +8,7 @@ import (
 // candidate is an image on its way to its fingerprint.
 type candidate struct {
 	State
+	wanted    bool // itself, or by one that is built on it; all else is zero if not
 	toolchain string
 	basis     basis
 	unread    bool  // what it is built on could not be found out
@@ -21,6 +22,21 @@ type resolver struct {
 	all   []candidate
 }
 
+// missing returns the places of images that these are built on and that nobody
+// has looked at yet.
+func (r *resolver) missing(users []int) []int {
+	var missing []int
+	for _, i := range users {
+		for _, ref := range r.all[i].basis.references() {
+			if on, own := r.names[ref]; own && !r.all[on].wanted {
+				r.all[on].wanted = true
+				missing = append(missing, on)
+			}
+		}
+	}
+	return missing
+}
+
 // finish computes the fingerprints, those of images that others are built on
 // first.
 func (r *resolver) finish() {
@@ -28,6 +44,9 @@ func (r *resolver) finish() {
 	users := make([][]int, len(r.all))
 	var ready []int
 	for i := range r.all {
+		if !r.all[i].wanted {
+			continue
+		}
 		r.link(&r.all[i])
 		for _, name := range r.all[i].Dependencies {
 			on := r.names[name]

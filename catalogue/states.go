@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -59,13 +60,32 @@ func (e *InputError) Error() string { return e.Path + " " + e.Reason }
 // comment's limits, with a *TooLargeError; and when ctx ends, with an error that
 // matches ctx's.
 func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, error) {
-	r, err := c.look(ctx, newWalker(tree.Objects), tree)
+	return c.states(ctx, tree, c.every())
+}
+
+// StatesOf is States for the images of these names only, and for those that they
+// are built on. A name that no image has is passed over.
+func (c *Catalogue) StatesOf(ctx context.Context, tree source.Tree, images ...string) ([]State, error) {
+	var wanted []int
+	for i := range c.Images {
+		if slices.Contains(images, c.Images[i].Name) {
+			wanted = append(wanted, i)
+		}
+	}
+	return c.states(ctx, tree, wanted)
+}
+
+func (c *Catalogue) states(ctx context.Context, tree source.Tree, wanted []int) ([]State, error) {
+	r, err := c.look(ctx, newWalker(tree.Objects), tree, wanted)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]State, 0, len(r.all))
 	var errs []error
 	for i := range r.all {
+		if !r.all[i].wanted {
+			continue
+		}
 		if err := r.all[i].err; err != nil {
 			errs = append(errs, &ImageError{Image: c.Images[i].Name, Err: err})
 			continue
@@ -75,23 +95,36 @@ func (c *Catalogue) States(ctx context.Context, tree source.Tree) ([]State, erro
 	return states, errors.Join(errs...)
 }
 
-// look computes what there is to know of all images, several at once.
-func (c *Catalogue) look(ctx context.Context, w *walker, tree source.Tree) (*resolver, error) {
+// every returns the places of all images.
+func (c *Catalogue) every() []int {
+	all := make([]int, len(c.Images))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// look computes what there is to know of the images at these places, and of those
+// that they are built on, several at once.
+func (c *Catalogue) look(ctx context.Context, w *walker, tree source.Tree, wanted []int) (*resolver, error) {
 	lock, err := LoadLock(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	r := &resolver{lock: lock, names: c.names(), all: make([]candidate, len(c.Images))}
-	var g errgroup.Group
-	g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
-	for i := range c.Images {
-		g.Go(func() error {
-			r.all[i] = c.Images[i].look(ctx, w, tree.ID)
-			return errors.Join(ctx.Err(), w.exhausted())
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
+	for len(wanted) > 0 {
+		var g errgroup.Group
+		g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
+		for _, i := range wanted {
+			g.Go(func() error {
+				r.all[i] = c.Images[i].look(ctx, w, tree.ID)
+				return errors.Join(ctx.Err(), w.exhausted())
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		wanted = r.missing(wanted)
 	}
 	r.finish()
 	return r, nil
@@ -117,7 +150,7 @@ func FailedImages(err error) []*ImageError {
 
 // look cuts the image's inputs out of the tree and reads its recipe there.
 func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
-	c := candidate{State: State{Image: *i}, unread: true}
+	c := candidate{State: State{Image: *i}, wanted: true, unread: true}
 	if c.Inputs, c.Files, c.err = w.prune(ctx, root, i.Inputs); c.err != nil {
 		return c
 	}

@@ -71,11 +71,11 @@ func (o *whyOptions) run(ctx context.Context, image string) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	old, err := o.side(ctx, o.from)
+	old, err := o.side(ctx, o.from, image)
 	if err != nil && !errors.Is(err, catalogue.ErrNoCatalogue) { // from before it, every image is new
 		return err
 	}
-	new, err := o.side(ctx, o.to)
+	new, err := o.side(ctx, o.to, image)
 	if err != nil {
 		return err
 	}

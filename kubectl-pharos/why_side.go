@@ -47,11 +47,12 @@ func (s *side) name() string {
 	return s.revision + " (" + shortID(string(s.commit)) + ")"
 }
 
-// side reads what a flag names, HEAD if it is empty. With catalogue.ErrNoCatalogue
+// side reads of what a flag names, HEAD if it is empty, what there is to know of
+// an image. With catalogue.ErrNoCatalogue
 // it returns a side without images.
-func (s *shared) side(ctx context.Context, name string) (*side, error) {
+func (s *shared) side(ctx context.Context, name, image string) (*side, error) {
 	if id, ok := receiptName(name); ok {
-		return s.receiptSide(ctx, id)
+		return s.receiptSide(ctx, id, image)
 	}
 	repo, err := source.Open(s.repo)
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 		is.commit, tree = commit.ID, commit.Tree
 	}
 	if errors.Is(err, source.ErrUnknownRevision) && shownReceipt.MatchString(name) {
-		rec, none := s.receiptSide(ctx, name)
+		rec, none := s.receiptSide(ctx, name, image)
 		if none == nil {
 			return rec, nil
 		}
@@ -76,7 +77,7 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is.Side, err = catalogue.SideOf(ctx, tree); err != nil && ctx.Err() == nil {
+	if is.Side, err = catalogue.SideOf(ctx, tree, image); err != nil && ctx.Err() == nil {
 		err = &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: withTargets(ctx, tree, err)}
 	}
 	return is, err
@@ -84,7 +85,11 @@ func (s *shared) side(ctx context.Context, name string) (*side, error) {
 
 // workingTree returns what lies in the working tree, as it would be committed.
 func (s *shared) workingTree(ctx context.Context) (source.Tree, error) {
-	tree, err := worktree.Snapshot(ctx, worktree.Config{Dir: s.repo})
+	return s.snapshot(ctx, worktree.Config{Dir: s.repo})
+}
+
+func (s *shared) snapshot(ctx context.Context, c worktree.Config) (source.Tree, error) {
+	tree, err := worktree.Snapshot(ctx, c)
 	if err != nil && ctx.Err() == nil {
 		err = &lifecycle.Error{Op: "read the working tree", Class: lifecycle.ErrSource, Err: err}
 	}
@@ -108,8 +113,8 @@ func receiptName(name string) (string, bool) {
 	return name, err == nil
 }
 
-// receiptSide reads a receipt of the target.
-func (s *shared) receiptSide(ctx context.Context, name string) (*side, error) {
+// receiptSide reads a receipt of the target, for an image.
+func (s *shared) receiptSide(ctx context.Context, name, image string) (*side, error) {
 	repo, t, so, err := s.open(ctx)
 	if errors.Is(err, standard.ErrNoTarget) || errors.Is(err, standard.ErrSeveralTargets) {
 		return nil, &lifecycle.Error{Op: "read a receipt", Err: err, Advice: "To compare with a revision, name it with --from."}
@@ -137,15 +142,16 @@ func (s *shared) receiptSide(ctx context.Context, name string) (*side, error) {
 		return nil, err
 	}
 	is := &side{repo: repo, receipt: id, parent: rec.Parent, commit: source.ID(rec.Commit), reads: rec.Reads}
-	is.Side, is.note, err = recordedSide(ctx, rec, head.Tree.Objects)
+	is.Side, is.note, err = recordedSide(ctx, rec, image, head.Tree.Objects)
 	return is, err
 }
 
 // recordedSide returns the images as they were recorded, with the files of their
-// inputs where these are still at hand. If not, note says why.
-func recordedSide(ctx context.Context, rec receipt.Record, objects source.Objects) (is catalogue.Side, note string, err error) {
+// inputs where these are still at hand, if the image needs them. If they are not
+// at hand, note says why.
+func recordedSide(ctx context.Context, rec receipt.Record, image string, objects source.Objects) (is catalogue.Side, note string, err error) {
 	whole := source.Tree{ID: source.ID(rec.Tree), Objects: objects}
-	now, err := catalogue.SideOf(ctx, whole)
+	now, err := catalogue.SideOf(ctx, whole, image)
 	switch {
 	case ctx.Err() != nil:
 		return is, "", context.Cause(ctx)
