@@ -88,9 +88,13 @@ func byImage(c *catalogue.Catalogue, first, second []catalogue.Finding) []catalo
 
 func (o *imagesOptions) printFindings(findings []catalogue.Finding, images int) error {
 	if !o.output.human() {
+		name := func(f catalogue.Finding) string { return cmp.Or(f.Image, catalogue.FileName) }
+		if o.output.format() == "name" { // the same, however many there are of an image
+			findings = slices.CompactFunc(slices.Clone(findings), func(a, b catalogue.Finding) bool { return name(a) == name(b) })
+		}
 		var items []object
 		for _, f := range findings {
-			item, err := newObject("Finding", cmp.Or(f.Image, catalogue.FileName), f)
+			item, err := newObject("Finding", name(f), f)
 			if err != nil {
 				return err
 			}
