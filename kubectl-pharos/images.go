@@ -22,7 +22,7 @@ type imagesOptions struct {
 	unused   bool
 	keep     int
 
-	states []catalogue.State // of the images that have a fingerprint
+	head *computed // instead of the working tree's, if it is of the same tree
 }
 
 func newImages(s *shared) *cobra.Command {
@@ -121,26 +121,39 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if o.check {
 		return o.runCheck(ctx, tree)
 	}
-	c, err := catalogueOf(ctx, tree)
+	now, err := o.compute(ctx, tree)
 	if err != nil {
 		return err
 	}
-	images, statesErr := o.images(ctx, c, tree)
+	images := now.images(ctx, tree)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if o.target != "" {
-		if err := o.askRegistry(ctx, tree, images); err != nil {
+		if err := o.askRegistry(ctx, tree, now.states, images); err != nil {
 			return err
 		}
 	}
 	if err := o.printImages(images); err != nil {
 		return err
 	}
-	if statesErr != nil {
-		return &lifecycle.Error{Op: "compute fingerprints", Class: lifecycle.ErrSource, Err: statesErr}
+	if now.err != nil {
+		return &lifecycle.Error{Op: "compute fingerprints", Class: lifecycle.ErrSource, Err: now.err}
 	}
 	return nil
+}
+
+// compute computes of a tree what was not computed of HEAD.
+func (o *imagesOptions) compute(ctx context.Context, tree source.Tree) (*computed, error) {
+	if o.head != nil && o.head.tree == tree.ID {
+		return o.head, nil
+	}
+	c, err := catalogueOf(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	states, err := c.States(ctx, tree)
+	return &computed{tree.ID, c, states, err}, nil
 }
 
 // tree returns the tree that the flags name. done says what was not read of the
@@ -150,8 +163,11 @@ func (o *imagesOptions) tree(ctx context.Context) (tree source.Tree, done func()
 	switch {
 	case o.worktree && o.rev != "":
 		return tree, done, errors.New("--worktree and --rev are two different trees: name one of them")
-	case o.worktree:
+	case o.worktree && o.check:
 		tree, err = o.workingTree(ctx)
+		return tree, done, err
+	case o.worktree:
+		tree, o.head, err = o.workingTreeAndHead(ctx)
 		return tree, done, err
 	}
 	repo, commit, err := o.commit(ctx, o.rev)
@@ -198,20 +214,18 @@ type imageList struct {
 }
 
 // images returns all images of the catalogue, in its order, with what there is
-// to know of them, and the error of States.
-func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree source.Tree) ([]imageFields, error) {
-	states, err := c.States(ctx, tree)
+// to know of them.
+func (c *computed) images(ctx context.Context, tree source.Tree) []imageFields {
 	known := map[string]catalogue.State{}
-	for _, st := range states {
+	for _, st := range c.states {
 		known[st.Image.Name] = st
 	}
-	o.states = states
 	failed := map[string]error{}
-	for _, f := range catalogue.FailedImages(err) {
+	for _, f := range catalogue.FailedImages(c.err) {
 		failed[f.Image] = f.Err
 	}
-	images := make([]imageFields, 0, len(c.Images))
-	for _, img := range c.Images {
+	images := make([]imageFields, 0, len(c.catalogue.Images))
+	for _, img := range c.catalogue.Images {
 		f := imageFields{APIVersion: apiVersion, Kind: "Image", Metadata: imageName{img.Name}, Builder: img.Build.Kind(), Platforms: img.Platforms}
 		if st, ok := known[img.Name]; ok {
 			f.Fingerprint, f.Tree, f.Files, f.Preimage = st.Fingerprint, st.Inputs.ID, st.Files, st.Preimage
@@ -220,7 +234,7 @@ func (o *imagesOptions) images(ctx context.Context, c *catalogue.Catalogue, tree
 		}
 		images = append(images, f)
 	}
-	return images, err
+	return images
 }
 
 // explain fills in what is known of an image that has no fingerprint.

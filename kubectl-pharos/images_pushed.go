@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -24,7 +25,7 @@ func (f *pushedFields) digest() string {
 }
 
 // askRegistry fills in what the target's registry has. It needs no cluster.
-func (o *imagesOptions) askRegistry(ctx context.Context, tree source.Tree, images []imageFields) error {
+func (o *imagesOptions) askRegistry(ctx context.Context, tree source.Tree, states []catalogue.State, images []imageFields) error {
 	t, err := o.targetIn(ctx, tree)
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (o *imagesOptions) askRegistry(ctx context.Context, tree source.Tree, image
 	if err != nil {
 		return err
 	}
-	pushed, err := lifecycle.PushedImages(ctx, registry, t.Registry.Push, o.states)
+	pushed, err := lifecycle.PushedImages(ctx, registry, t.Registry.Push, states)
 	if err != nil {
 		return err
 	}

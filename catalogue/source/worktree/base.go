@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -69,6 +70,20 @@ func (b *baseTree) with(ctx context.Context, changes map[string]state) (source.T
 	m := &maker{base: b, made: &madeTrees{Objects: b.objects, trees: map[source.ID][]source.Entry{}}}
 	id, err := m.make(ctx, root, "", true)
 	return source.Tree{ID: id, Objects: m.made}, err
+}
+
+// foldersAndFiles reads folders where they may be known already, and files where
+// new ones are too.
+type foldersAndFiles struct{ folders, files source.Objects }
+
+// Tree returns the entries of a tree.
+func (o *foldersAndFiles) Tree(ctx context.Context, id source.ID) ([]source.Entry, error) {
+	return o.folders.Tree(ctx, id)
+}
+
+// Blob opens a blob.
+func (o *foldersAndFiles) Blob(ctx context.Context, id source.ID) (io.ReadCloser, int64, error) {
+	return o.files.Blob(ctx, id)
 }
 
 // madeTrees are objects and some more trees, which do not change any more when

@@ -19,6 +19,10 @@ type Config struct {
 	// Dir is the checkout's root or a folder in it. The default is the current
 	// folder.
 	Dir string
+	// Repository is the repository of the checkout where it is open already:
+	// the tree shares with it which folders were read. Then Dir is not looked
+	// at. The default opens it.
+	Repository *source.Repository
 	// Git is the git program: a path, or a name to look for in PATH. The
 	// default is "git".
 	Git string
@@ -95,9 +99,12 @@ func open(c Config) (*checkout, error) {
 	if c.MaxFile == 0 {
 		c.MaxFile = defaultMaxFile
 	}
-	repo, err := source.Open(c.Dir)
-	if err != nil {
-		return nil, err
+	repo := c.Repository
+	if repo == nil {
+		var err error
+		if repo, err = source.Open(c.Dir); err != nil {
+			return nil, err
+		}
 	}
 	if repo.Root() == repo.GitDir() {
 		return nil, fmt.Errorf("%s: %w", repo.Root(), ErrBare)
@@ -182,7 +189,7 @@ func (c *checkout) tree(ctx context.Context, objects source.Objects, store *stor
 		if err != nil {
 			return source.Tree{}, err
 		}
-		base.id = commit.Tree.ID
+		base.id, base.objects = commit.Tree.ID, &foldersAndFiles{commit.Tree.Objects, objects}
 	}
 	changes, err := c.changes(ctx, store, work, st, base)
 	if err != nil {
