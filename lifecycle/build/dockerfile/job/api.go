@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"io"
+	"log/slog"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,8 +23,12 @@ type api struct {
 	batchStream, coreStream *rest.RESTClient
 }
 
-func newAPI(config *rest.Config, namespace string) (*api, error) {
+func newAPI(config *rest.Config, namespace string, log *slog.Logger) (*api, error) {
 	a := &api{namespace: namespace}
+	config = rest.CopyConfig(config)
+	if config.WarningHandler == nil && config.WarningHandlerWithContext == nil {
+		config.WarningHandlerWithContext = warnings{log} // the default prints
+	}
 	endless := rest.CopyConfig(config)
 	endless.Timeout = -1
 	var err error
@@ -42,6 +47,16 @@ func newAPI(config *rest.Config, namespace string) (*api, error) {
 		}
 	}
 	return a, nil
+}
+
+// warnings logs what the API server remarks on.
+type warnings struct{ log *slog.Logger }
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	if code == 299 && text != "" { // as the API server uses them
+		w.log.WarnContext(ctx, "the API server warns", "warning", text)
+	}
 }
 
 // job reads a Job.

@@ -35,7 +35,7 @@ func New(c Config) (*Backend, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("set up builds in Jobs: %w", err)
 	}
-	api, err := newAPI(c.REST, c.Namespace)
+	api, err := newAPI(c.REST, c.Namespace, c.Log)
 	if err != nil {
 		return nil, fmt.Errorf("set up builds in Jobs: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -31,6 +32,7 @@ func TestPodsThatDoNotWork(t *testing.T) {
 		advice      string
 		unreachable bool
 		rejected    bool
+		stays       bool // the Job, which has ended
 	}{
 		"image": {change: annotate("hollow.pharos.dev/waiting", "ImagePullBackOff", "hollow.pharos.dev/message", "no such image"),
 			want: "ImagePullBackOff: no such image", advice: "pull BuildKit's image", unreachable: true},
@@ -41,6 +43,7 @@ func TestPodsThatDoNotWork(t *testing.T) {
 		"no node": {change: func(c *job.Config) {
 			c.NodeSelector, c.StartWithin, c.PodAnnotations = map[string]string{"no": "such-node"}, time.Second, nil
 		}, want: "didn't match Pod's node affinity/selector", advice: "more time"},
+		"deadline":       {change: func(c *job.Config) { c.Deadline = time.Second }, want: "DeadlineExceeded", advice: "more time for a build", stays: true},
 		"waits too long": {change: func(c *job.Config) { c.StartWithin = time.Second }, want: "ContainerCreating"},
 		"not admitted":   {change: func(*job.Config) {}, enforce: "baseline", want: `violates PodSecurity "baseline:latest"`, advice: "pod-security.kubernetes.io/enforce=privileged"},
 	} {
@@ -74,7 +77,7 @@ func TestPodsThatDoNotWork(t *testing.T) {
 			if errors.Is(err, lifecycle.ErrUnreachable) != tc.unreachable {
 				t.Errorf("unreachable: %v", !tc.unreachable)
 			}
-			if left := len(b.remaining()); !tc.rejected && left != 0 {
+			if left := len(b.remaining()); left != 0 && !tc.rejected && !tc.stays {
 				t.Error("the Job would go on waiting")
 			}
 		})
@@ -225,7 +228,11 @@ func TestDocumentedRights(t *testing.T) {
 			used[e.Verb+" pods/log"] = true
 		}
 	}
-	for _, rule := range documentedRules(t) {
+	rules := documentedRules(t)
+	if diff := cmp.Diff(rules, rulesOfPage(t)); diff != "" {
+		t.Errorf("the package comment and the page differ:\n%s", diff)
+	}
+	for _, rule := range rules {
 		for _, verb := range rule.Verbs {
 			if !used[verb+" "+rule.Resources[0]] {
 				t.Errorf("the right to %s %s is documented and not used", verb, rule.Resources[0])
@@ -250,6 +257,23 @@ func documentedRules(t *testing.T) []rbacv1.PolicyRule {
 	}
 	if len(role.Rules) != 4 {
 		t.Fatalf("%d rules are documented", len(role.Rules))
+	}
+	return role.Rules
+}
+
+// rulesOfPage are those of the documentation.
+func rulesOfPage(t *testing.T) []rbacv1.PolicyRule {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/build-jobs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Rights\n")
+	_, text, _ = strings.Cut(text, "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	var role rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil {
+		t.Fatal(err)
 	}
 	return role.Rules
 }

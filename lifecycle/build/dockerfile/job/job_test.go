@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -223,6 +225,51 @@ func TestFailedJobIsReplaced(t *testing.T) {
 	}
 	if len(deleted) != 1 {
 		t.Errorf("%d deletions", len(deleted))
+	}
+}
+
+// Several callers that find a failed Job replace it by one.
+func TestFailedJobIsReplacedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	done := b.start(t.Context(), b.backend(b.config()), solveOf("web"))
+	first := b.job(t.Context())
+	b.end(b.pod(first), corev1.PodFailed, 1, "error: no\n")
+	<-done
+	b.finished(first, batchv1.JobFailed)
+	var callers []<-chan solved
+	for range 5 {
+		callers = append(callers, b.start(t.Context(), b.backend(b.config()), solveOf("web")))
+	}
+	second := b.job(t.Context(), string(first.UID))
+	b.succeed(second)
+	for _, done := range callers {
+		if got := <-done; got.err != nil {
+			t.Error(got.err)
+		}
+	}
+	if left := b.remaining(); len(left) != 1 || left[0].UID != second.UID {
+		t.Errorf("Jobs %+v", left)
+	}
+}
+
+// Nothing of a Job is left when its time to live is over.
+func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.config()
+	c.TTL = time.Second
+	done := b.start(t.Context(), b.backend(c), solveOf("web"))
+	b.succeed(b.job(t.Context()))
+	if got := <-done; got.err != nil {
+		t.Fatal(got.err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		pods, err := b.client.CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 0 && len(b.remaining()) == 0, err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

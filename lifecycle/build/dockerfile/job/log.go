@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 )
 
@@ -47,7 +49,7 @@ func (b *Backend) followLog(ctx context.Context, pod string, ended <-chan struct
 	for late := 0; ; {
 		complete := isClosed(ended) // before the request: it will have all
 		err := b.copyLog(ctx, pod, &at, to)
-		if ctx.Err() != nil || complete && (err == nil || kubeclient.Refused(err)) {
+		if ctx.Err() != nil || complete && (err == nil || kubeclient.Refused(err)) || apierrors.IsForbidden(err) {
 			return err
 		}
 		wake := ended
