@@ -24,7 +24,7 @@ type BuildKitOptions struct {
 	Output io.Writer
 	// NoNetwork gives it a network of its own, in which there is nothing.
 	NoNetwork bool
-	// Size bounds its disk, in MiB. The default is the machine's.
+	// Size bounds its disk, in MiB; its state does not outlive it then. The default is the machine's disk.
 	Size int
 	// Args are further arguments of buildkitd, such as "--addr=tcp://127.0.0.1:1234".
 	Args []string
@@ -143,8 +143,6 @@ func (b *BuildKit) Resume(ctx context.Context) error {
 
 func (b *BuildKit) config() string {
 	return fmt.Sprintf(`root = %q
-[grpc]
-address = [%q]
 [worker.oci]
 enabled = true
 snapshotter = "auto"
@@ -152,7 +150,7 @@ networkMode = "host"
 defaultCgroupParent = "/%s"
 [worker.containerd]
 enabled = false
-`, b.path("root"), b.Address(), filepath.Base(b.dir))
+`, b.path("root"), filepath.Base(b.dir))
 }
 
 func (b *BuildKit) wait(ctx context.Context) error {

@@ -65,7 +65,7 @@ func (b *BuildKit) command() *exec.Cmd {
 	if b.options.Size > 0 {
 		script = fmt.Sprintf(`mount -t tmpfs -o size=%dm tmpfs %s && exec "$@"`, b.options.Size, b.path("root"))
 	}
-	args = append(args, "--", "/bin/sh", "-c", script, "sh", b.daemon, "--config="+b.path("buildkitd.toml"))
+	args = append(args, "--", "/bin/sh", "-c", script, "sh", b.daemon, "--config="+b.path("buildkitd.toml"), "--addr="+b.Address())
 	cmd := exec.Command("/bin/sh", append(args, b.options.Args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+strings.Join(systemPath, ":"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -135,7 +135,7 @@ func (d *daemon) solve(ctx context.Context, c *client.Client, s Solve, given *su
 	options := client.SolveOpt{
 		Exports:       []client.ExportEntry{r.export},
 		LocalMounts:   map[string]fsutil.FS{"context": files, "dockerfile": files},
-		SharedKey:     sharedKey(s.Image),
+		SharedKey:     sharedKey(s.Repository),
 		Frontend:      frontend,
 		FrontendAttrs: attributes,
 		SourcePolicy:  policy,
@@ -177,4 +177,4 @@ func (d *daemon) solve(ctx context.Context, c *client.Client, s Solve, given *su
 
 // sharedKey is by which BuildKit finds what an earlier build of the image sent:
 // files that are the same as then are not sent again.
-func sharedKey(image string) string { return keys.Manager + "/" + image }
+func sharedKey(repository string) string { return keys.Manager + "/" + repository }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -73,6 +74,7 @@ type fixture struct {
 	host     string
 	address  string
 	registry *registry.Registry
+	keychain authn.Keychain // of the registry; may be nil
 }
 
 func newFixture(t *testing.T, change ...func(*dockerfile.AddressConfig)) *fixture {
@@ -104,7 +106,7 @@ func (f *fixture) connect(change ...func(*dockerfile.AddressConfig)) {
 func (f *fixture) use(b dockerfile.Backend) {
 	f.t.Helper()
 	var err error
-	if f.registry, err = registry.New(registry.Config{InsecureHosts: []string{f.host}}); err != nil {
+	if f.registry, err = registry.New(registry.Config{InsecureHosts: []string{f.host}, Keychain: f.keychain}); err != nil {
 		f.t.Fatal(err)
 	}
 	if f.Builder, err = dockerfile.New(dockerfile.Config{Backend: b, Registry: f.registry}); err != nil {
