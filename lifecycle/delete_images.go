@@ -39,6 +39,9 @@ type DeletedImages struct {
 // delivery names an image in a receipt only under its lease, after it asked the
 // registry whether the image is there.
 //
+// Where the target has no applied receipt, everything looks unused, in a cluster
+// that is not the one that was meant for example: then Unused is a *BlockedError.
+//
 // A digest that is used, or that none of the target's tags lead to, is an error,
 // and nothing is deleted then. A lease that somebody holds is a *BlockedError.
 // An image that meanwhile went by itself is none. What the images consist of is
@@ -90,6 +93,10 @@ func (o *operation) deleteImages(ctx context.Context, r DeleteImagesRequest, hel
 	unused, used, err := o.sortOut(ctx, r.UsedImages)
 	if err != nil {
 		return done, err
+	}
+	if r.Unused && !used.delivered {
+		return done, &BlockedError{Reason: fmt.Sprintf("nothing was delivered to target %q in this cluster, so all of its images would be deleted", o.Target),
+			Next: "Check the context. If it is the right one, delete images by their digests: kubectl pharos images --unused lists them"}
 	}
 	chosen, err := o.choose(r, unused, used, &done)
 	if err != nil {

@@ -11,12 +11,15 @@
 //     name, the lease. Ask the registry for every image.
 //  3. Decide: unchanged, deliver, or build and deliver. If the target is
 //     unchanged, look at its objects for the proof, and end without a write.
-//  4. Render once, so that mistakes show early, and build what the registry does
-//     not have: all images, or none, each after those that it is built on.
+//  4. Render once, so that mistakes show early: of the overlay, and of images that
+//     are not for the nodes that their pods may be placed on. Build what the
+//     registry does not have: all images, or none, each after those that it is
+//     built on.
 //  5. Acquire the target's lease, read the pointers again, and decide again if
 //     they moved.
-//  6. Render the commit with the images' digests and write the receipt, which
-//     is the record of what is asked for.
+//  6. Render the commit with the images' digests, ask the registry for each of
+//     them once more, and write the receipt, which is the record of what is asked
+//     for.
 //  7. Record the attempt and move the applied pointer. Only then
 //  8. apply the objects, and wait until they are healthy at their newest
 //     generation.
@@ -39,8 +42,10 @@
 // target whose applied receipt or pointers cannot be read, until the request
 // says Adopt: then nothing that they may have said is relied on.
 //
-// Nothing is ever deleted: objects that earlier receipts named and this one does
-// not are listed as orphans.
+// A delivery deletes nothing: objects that earlier receipts named and this one
+// does not are listed as orphans. Images that no receipt needs any more are deleted
+// from the registry by [Lifecycle.DeleteImages] alone, for which somebody has to
+// call it.
 //
 // # Parts
 //

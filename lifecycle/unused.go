@@ -61,6 +61,8 @@ func (l *Lifecycle) UnusedImages(ctx context.Context, r UsedImages) ([]UnusedIma
 type uses struct {
 	by    map[Digest]string // what names a digest: "the live receipt 3f2a9c of target devbox"
 	names map[string]bool   // of all images that any receipt names
+	// delivered says that the target itself has an applied receipt.
+	delivered bool
 }
 
 // sortOut lists what is not used, and by what everything else is.
@@ -70,7 +72,7 @@ func (l *Lifecycle) sortOut(ctx context.Context, r UsedImages) ([]UnusedImage, u
 		u.names[name] = true
 	}
 	for _, other := range append([]*Lifecycle{l}, r.Sharing...) {
-		if err := other.addUses(ctx, cmp.Or(max(r.Keep, 0), DefaultKeep), &u); err != nil {
+		if err := other.addUses(ctx, l, cmp.Or(max(r.Keep, 0), DefaultKeep), &u); err != nil {
 			return nil, u, err
 		}
 	}
@@ -108,13 +110,14 @@ func sortedKeys(m map[string]bool) []string {
 	return keys
 }
 
-// addUses adds what the target's receipts name. All of them are read, for the
-// names of images that are in no catalogue any more.
-func (l *Lifecycle) addUses(ctx context.Context, keep int, u *uses) error {
+// addUses adds what the target's receipts name, to the uses of a target. All of
+// them are read, for the names of images that are in no catalogue any more.
+func (l *Lifecycle) addUses(ctx context.Context, of *Lifecycle, keep int, u *uses) error {
 	pointers, err := l.Receipts.Pointers(ctx)
 	if err != nil {
 		return fmt.Errorf("read the pointers of target %q: %w", l.Target, err)
 	}
+	u.delivered = u.delivered || l == of && pointers.Applied != ""
 	if pointers.Version == "" {
 		gone, err := l.pointersGone(ctx)
 		if err = cmp.Or(err, gone); err != nil {

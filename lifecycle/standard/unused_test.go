@@ -164,12 +164,17 @@ func TestImagesOfTargetsThatShare(t *testing.T) {
 	if unused, err := other.UnusedImages(t.Context(), shared); err != nil || references(unused) != "api "+string(first) {
 		t.Errorf("of both: %s, %v", references(unused), err)
 	}
+	request := lifecycle.DeleteImagesRequest{UsedImages: shared, Unused: true}
+	if _, err := other.DeleteImages(t.Context(), request); !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "nothing was delivered") {
+		t.Errorf("where nothing was delivered: %v", err)
+	}
+	request.Unused, request.Digests = false, []lifecycle.Digest{first}
 	release := s.hold(c.Config(), "ada@laptop")
-	if _, err := other.DeleteImages(t.Context(), lifecycle.DeleteImagesRequest{UsedImages: shared, Unused: true}); !errors.Is(err, lifecycle.ErrBlocked) {
+	if _, err := other.DeleteImages(t.Context(), request); !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "ada@laptop") {
 		t.Errorf("while the other target is somebody's: %v", err)
 	}
 	release()
-	if done, err := other.DeleteImages(t.Context(), lifecycle.DeleteImagesRequest{UsedImages: shared, Unused: true}); err != nil || references(done.Deleted) != "api "+string(first) {
+	if done, err := other.DeleteImages(t.Context(), request); err != nil || references(done.Deleted) != "api "+string(first) {
 		t.Errorf("deleted %s, %v", references(done.Deleted), err)
 	}
 }
