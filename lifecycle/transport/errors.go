@@ -80,9 +80,9 @@ func (e *gitError) fault() *fault {
 	if lost.MatchString(said) {
 		return &fault{again: true}
 	}
-	for i := range faults {
-		if faults[i].words.MatchString(said) {
-			return &faults[i]
+	for _, f := range faults {
+		if f.words.MatchString(said) {
+			return &f
 		}
 	}
 	return nil
