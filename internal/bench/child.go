@@ -25,6 +25,8 @@ func child(ctx context.Context, args []string, stdout io.Writer) error {
 		return renderCommit(ctx, args[1], stdout)
 	case len(args) == 4 && args[0] == "build":
 		return buildCommit(ctx, args[1], args[2], args[3], stdout)
+	case len(args) == 4 && args[0] == "dockerfile":
+		return buildDockerfile(ctx, args[1], args[2], args[3], stdout)
 	}
 	return fmt.Errorf("%s %q is not for people", childFlag, args)
 }
