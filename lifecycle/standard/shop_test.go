@@ -131,9 +131,10 @@ func (s *shop) head() source.Commit {
 	return commit
 }
 
-// shortLease is the timing under which a killed holder is soon forgotten.
-var shortLease = lease.Config{
-	Deliver: lease.Timing{Duration: 6 * time.Second, RenewEvery: 1 * time.Second}, Margin: time.Second, Grace: time.Second, RetryPeriod: 200 * time.Millisecond, RequestTimeout: time.Second,
+// patientLease is the timing of tests: a machine that does much else may be late to
+// renew it. One that is killed has one of its own.
+var patientLease = lease.Config{
+	Deliver: lease.Timing{Duration: 30 * time.Second, RenewEvery: 2 * time.Second}, Margin: 2 * time.Second, Grace: time.Second, RetryPeriod: 200 * time.Millisecond, RequestTimeout: 5 * time.Second,
 }
 
 func (s *shop) target() standard.Target {
@@ -150,7 +151,7 @@ func (s *shop) target() standard.Target {
 }
 
 func (s *shop) options(cfg *rest.Config) standard.Options {
-	return standard.Options{REST: cfg, Actor: "test@localhost", Env: os.Environ(), Checkout: s.dir, Lease: shortLease}
+	return standard.Options{REST: cfg, Actor: "test@localhost", Env: os.Environ(), Checkout: s.dir, Lease: patientLease}
 }
 
 func (s *shop) lifecycle(cfg *rest.Config) *lifecycle.Lifecycle {
