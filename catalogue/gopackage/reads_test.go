@@ -1,6 +1,7 @@
 package gopackage_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,34 @@ var files embed.FS
 -- web/static/css/site.css --
 -- web/hidden/.dotfile --
 `
+
+// Tags whose templates stand for the platform choose files of each.
+func TestReadsWithTemplates(t *testing.T) {
+	t.Parallel()
+	f := open(t, makeTree(t, `
+-- go.mod --
+module m
+go 1.26.0
+-- main.go --
+package main
+func main() {}
+-- arm.go --
+//go:build for_arm64
+package main
+`, nil))
+	all := lines(t, f, catalogue.GoBuild{Package: ".", Tags: []string{"for_{{.Arch}}"}}, "linux/arm64")
+	if !slices.ContainsFunc(all, func(l string) bool { return strings.Contains(l, " arm.go") }) {
+		t.Errorf("for arm64 it reads %q", all)
+	}
+	all = lines(t, f, catalogue.GoBuild{Package: ".", Tags: []string{"for_{{.Arch}}"}}, "linux/amd64")
+	if slices.ContainsFunc(all, func(l string) bool { return strings.Contains(l, " arm.go") }) {
+		t.Errorf("for amd64 it reads %q", all)
+	}
+	all = lines(t, f, catalogue.GoBuild{Package: ".", Tags: []string{"{{.Date}}"}})
+	if !slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, "problem build.go.tags[0] is ") }) {
+		t.Errorf("with a tag that cannot be it reads %q", all)
+	}
+}
 
 func TestReads(t *testing.T) {
 	t.Parallel()

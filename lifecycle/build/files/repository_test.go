@@ -14,7 +14,7 @@ import (
 )
 
 // repository makes a Git repository with one commit of the files.
-func repository(t *testing.T, files map[string]source.File) string {
+func repository(t testing.TB, files map[string]source.File) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, file := range files {
@@ -36,7 +36,7 @@ func repository(t *testing.T, files map[string]source.File) string {
 		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "one"}} {
-		git := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		git := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
 		git.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := git.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -46,7 +46,7 @@ func repository(t *testing.T, files map[string]source.File) string {
 }
 
 // treeAt is the tree of a repository's HEAD.
-func treeAt(t *testing.T, dir string) source.Tree {
+func treeAt(t testing.TB, dir string) source.Tree {
 	t.Helper()
 	repo, err := source.Open(dir)
 	if err != nil {

@@ -44,6 +44,10 @@
 // taken from the machine. Cgo is refused: its compiler and libraries would be the
 // machine's.
 //
+// Templates in ldflags and tags ([catalogue.GoValues]) are replaced for each
+// platform. They follow from the tree alone: a commit or a time in a program would
+// make another image of the same inputs, and stands in the receipt instead.
+//
 // The same inputs, recipe, base and toolchain give the same bytes, in any folder,
 // at any time, for any user.
 //
@@ -68,6 +72,10 @@
 // started are killed. If the building process is killed itself, the next build in
 // the same TempDir removes the folder. On file systems that are shared between
 // machines the locks may not hold: use a local TempDir.
+//
+// All builds of a user share a build cache: the folder "pharos" inside of GOCACHE, as
+// Go keeps its cache for fuzzing there. What other programs write to the user's own
+// cannot reach an image. A GOCACHEPROG is used as it is.
 //
 // Builds that begin together on a Go build cache without the standard library
 // wait for the first of them, so that it is compiled once.
