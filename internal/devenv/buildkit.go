@@ -199,6 +199,12 @@ func (b *BuildKit) Stop() error {
 // Address is where it listens: unix:///PATH.
 func (b *BuildKit) Address() string { return "unix://" + b.path("buildkitd.sock") }
 
+// StateDir is the folder that holds its state.
+func (b *BuildKit) StateDir() string { return b.dir }
+
+// PID is the process that keeps it, which leads a process group of its own.
+func (b *BuildKit) PID() int { return b.cmd.Process.Pid }
+
 // Buildctl is the path of its client.
 func (b *BuildKit) Buildctl() string { return b.ctl }
 

@@ -34,13 +34,19 @@ type parent struct {
 	InitPID int
 }
 
+// parents are further values of parentVariable, and what such a program starts.
+var parents = map[string]func(context.Context) (parent, error){}
+
 func TestMain(m *testing.M) {
 	var p parent
 	var err error
-	switch os.Getenv(parentVariable) {
-	case "":
+	which := os.Getenv(parentVariable)
+	switch start := parents[which]; {
+	case which == "":
 		os.Exit(m.Run())
-	case withNode:
+	case start != nil:
+		p, err = start(context.Background())
+	case which == withNode:
 		var n *devenv.Node
 		if n, err = devenv.StartNode(context.Background(), devenv.NodeOptions{}); err == nil {
 			p = parent{n.StateDir(), n.Config().Host, n.PID(), n.InitPID()}

@@ -10,8 +10,10 @@ import (
 // this machine's loopback and at another one from the node and its pods.
 //
 // All that belongs to it runs in namespaces of its own (process, mount, network, cgroup), so that it sees nothing of the
-// machine's network, and leaves nothing when its first process ends. Its methods may be called by several goroutines
-// at once. [Cluster.Restart], [Cluster.Kill] and [Cluster.Resume] return [ErrHasNode].
+// machine's network, and leaves nothing when its first process ends. Of the machine's files it has its own below /run, /var/lib
+// and /var/log, and sees all others: a volume of a pod with a path of the node should be below one of these.
+//
+// Its methods may be called by several goroutines at once. [Cluster.Restart], [Cluster.Kill] and [Cluster.Resume] return [ErrHasNode].
 type Node struct {
 	*Cluster
 	ready nodeReady

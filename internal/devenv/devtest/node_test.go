@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,30 @@ func TestPodReachesTheAPIServer(t *testing.T) {
 		Command: []string{"sh", "-c", "cd /var/run/secrets/kubernetes.io/serviceaccount && cat namespace && nc -w 5 kubernetes.default.svc 443 </dev/null && echo reached"},
 	}}})
 	if out != ns+"reached\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestPodReachesTheTest(t *testing.T) {
+	t.Parallel()
+	n, client, ns := onNode(t)
+	l, err := n.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "hello from the test\n")
+	}))
+	if err := server.Listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	out := runJob(t, client, ns, corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "main", Image: n.Busybox(), Command: []string{"wget", "-q", "-O", "-", server.URL},
+	}}})
+	if out != "hello from the test\n" {
 		t.Errorf("got %q", out)
 	}
 }

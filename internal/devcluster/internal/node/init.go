@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 
@@ -42,7 +43,7 @@ func Init(told string) (status int, err error) {
 	if err := cgroups.Join(hierarchies, cgroupName); err != nil {
 		return 0, err
 	}
-	if err := mounts(); err != nil {
+	if err := mounts(in.State); err != nil {
 		return 0, err
 	}
 	if err := cgroups.Confine(hierarchies); err != nil {
@@ -59,7 +60,7 @@ func Init(told string) (status int, err error) {
 }
 
 // mounts makes the mount namespace private and gives it its own processes and places to write.
-func mounts() error {
+func mounts(state string) error {
 	// First out of the machine's groups, so that nothing below reaches it; then into new ones, for volumes with
 	// propagation.
 	for _, flags := range []uintptr{unix.MS_REC | unix.MS_PRIVATE, unix.MS_REC | unix.MS_SHARED} {
@@ -71,7 +72,12 @@ func mounts() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	for _, dir := range hidden {
-		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		// In the state folder, not in memory: volumes of pods may be large.
+		own := filepath.Join(state, "machine", dir)
+		if err := os.MkdirAll(own, 0o755); err != nil {
+			return fmt.Errorf("mount %s: %w", dir, err)
+		}
+		if err := unix.Mount(own, dir, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("mount %s: %w", dir, err)
 		}
 	}
