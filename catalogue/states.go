@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -114,11 +115,18 @@ func (c *Catalogue) look(ctx context.Context, w *walker, tree source.Tree, wante
 	r := &resolver{lock: lock, names: c.names(), all: make([]candidate, len(c.Images))}
 	for len(wanted) > 0 {
 		var g errgroup.Group
-		g.SetLimit(max(2, runtime.GOMAXPROCS(0)))
-		for _, i := range wanted {
+		var next atomic.Int64
+		// A goroutine for each image would have to grow its stack each time.
+		for range min(len(wanted), max(2, runtime.GOMAXPROCS(0))) {
 			g.Go(func() error {
-				r.all[i] = c.Images[i].look(ctx, w, tree.ID)
-				return errors.Join(ctx.Err(), w.exhausted())
+				for at := next.Add(1) - 1; at < int64(len(wanted)); at = next.Add(1) - 1 {
+					i := wanted[at]
+					r.all[i] = c.Images[i].look(ctx, w, tree.ID)
+					if err := errors.Join(ctx.Err(), w.exhausted()); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 		}
 		if err := g.Wait(); err != nil {

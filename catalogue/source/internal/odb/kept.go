@@ -10,7 +10,7 @@ const (
 	// bytes.
 	smallPack = 1 << 20
 	// keptPart is how much of it is read at once: dozens of trees.
-	keptPart = 16 << 10
+	keptPart = 8 << 10
 )
 
 // kept are the parts of a small file that were read, nil where none was. It is
