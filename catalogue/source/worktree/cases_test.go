@@ -320,3 +320,33 @@ func TestLinkedWorktree(t *testing.T) {
 		t.Errorf("git's tree of the main one is %s, not %s", want, got)
 	}
 }
+
+// A repository that is open already is read as one that is not, wherever Dir is.
+func TestSnapshotOfAnOpenRepository(t *testing.T) {
+	t.Parallel()
+	dir := newRepo(t)
+	write(t, dir, "sub/a", "1\n")
+	commit(t, dir)
+	repo, err := source.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{"", "2\n", "1\n"} {
+		if change != "" {
+			write(t, dir, "sub/a", change)
+		}
+		tree, err := Snapshot(t.Context(), Config{Dir: t.TempDir(), Repository: repo, Env: testEnv()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := reference(t, dir, ""); tree.ID != want {
+			t.Errorf("after %q: %s, want %s", change, tree.ID, want)
+		}
+		if change == "" {
+			continue
+		}
+		if got, err := tree.ReadFile(t.Context(), "sub/a"); err != nil || string(got) != change {
+			t.Errorf("sub/a holds %q, %v, want %q", got, err, change)
+		}
+	}
+}
