@@ -126,12 +126,10 @@ func TestPassingFaults(t *testing.T) {
 			defer cancel()
 			done := b.start(ctx, b.backend(c), solveOf("web"))
 			j := b.job(t.Context())
+			<-fault.Reached()
 			b.succeed(j)
 			if got := <-done; got.err != nil || got.Digest != digest {
 				t.Errorf("%+v", got)
-			}
-			if fault.Hits() == 0 {
-				t.Error("no request met the fault")
 			}
 		})
 	}
