@@ -183,13 +183,14 @@ func (b *BuildKit) Kill() {
 	b.cmd = nil
 }
 
-// Stop ends buildkitd and removes its state.
+// Stop ends buildkitd and removes its state. Further calls do nothing.
 func (b *BuildKit) Stop() error {
 	b.Kill()
-	if b.dir == "" {
+	if b.owner == nil {
 		return nil
 	}
 	err := errors.Join(removeBuildKit(b.dir), b.owner.Close())
+	b.owner = nil
 	if err != nil {
 		return fmt.Errorf("stop BuildKit: %w", err)
 	}
