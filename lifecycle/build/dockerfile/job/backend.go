@@ -120,6 +120,10 @@ func (b *Backend) ensure(ctx context.Context, id identity, s dockerfile.Solve) (
 				b.config.Log.DebugContext(ctx, "created a Job", "job", name, "image", id.image)
 				return job, true, nil
 			}
+			if ctx.Err() != nil {
+				b.cancelUnconfirmed(ctx, name, writeID)
+				return nil, false, context.Cause(ctx)
+			}
 			if !apierrors.IsAlreadyExists(err) {
 				return nil, false, b.fail("create Job", name, err)
 			}
@@ -186,6 +190,17 @@ func (b *Backend) cancel(ctx context.Context, job *batchv1.Job) {
 	defer end()
 	if err := b.api.remove(ctx, job); err != nil {
 		b.config.Log.WarnContext(ctx, "the Job could not be deleted; it ends at its deadline", "job", job.Name, "error", err)
+	}
+}
+
+// cancelUnconfirmed deletes a Job of which ctx's end has left open whether it was
+// created.
+func (b *Backend) cancelUnconfirmed(ctx context.Context, name, writeID string) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
+	defer end()
+	job, err := b.api.job(ctx, name)
+	if err == nil && job.Annotations[keys.WriteID] == writeID && !b.config.GoOn {
+		b.cancel(ctx, job)
 	}
 }
 

@@ -135,28 +135,39 @@ func TestPassingFaults(t *testing.T) {
 	}
 }
 
-// A Job whose creation was not confirmed is its creator's all the same.
+// A Job whose creation was not confirmed is its creator's all the same, when the answer
+// was lost and when ctx ended before it came.
 func TestUnconfirmedJobIsDeleted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	proxy, err := faultproxy.ForCluster(b.cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxy.Close()
-	proxy.Add(faultproxy.Rule{Method: http.MethodPost, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()})
-	c := b.config()
-	c.REST = proxy.Config(c.REST)
-	rest, counter := devtest.Count(c.REST)
-	c.REST = rest
-	ctx, cancel := context.WithCancel(t.Context())
-	done := b.start(ctx, b.backend(c), solveOf("web"))
-	b.job(t.Context())
-	b.watches(counter)
-	cancel()
-	<-done
-	if left := b.remaining(); len(left) != 0 {
-		t.Errorf("%d Jobs are left", len(left))
+	for name, do := range map[string]faultproxy.Action{"lost": faultproxy.Cut(), "late": faultproxy.Stall()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			proxy, err := faultproxy.ForCluster(b.cluster.Config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			fault := proxy.Add(faultproxy.Rule{Method: http.MethodPost, Times: 1, AfterUpstream: true, Do: do})
+			c := b.config()
+			c.REST = proxy.Config(c.REST)
+			rest, counter := devtest.Count(c.REST)
+			c.REST = rest
+			ctx, cancel := context.WithCancel(t.Context())
+			done := b.start(ctx, b.backend(c), solveOf("web"))
+			b.job(t.Context())
+			<-fault.Reached()
+			if name == "lost" {
+				b.watches(counter)
+			}
+			cancel()
+			if got := <-done; !errors.Is(got.err, context.Canceled) {
+				t.Errorf("error %v", got.err)
+			}
+			if left := b.remaining(); len(left) != 0 {
+				t.Errorf("%d Jobs are left", len(left))
+			}
+		})
 	}
 }
 
