@@ -18,14 +18,30 @@
 // Registries lose parts of an image: a garbage collection at the wrong moment, a
 // restored backup, a full disk. An index says nothing of that, so:
 //
-//   - [Registry.Lookup] asks for the index alone. One request for each image is
-//     what an answer that nothing changed may cost.
+//   - [Registry.Has] asks for the index alone, with a HEAD request. One for each
+//     image is what an answer that nothing changed may cost. [Registry.Lookup]
+//     reads the index.
 //   - [Registry.Find] and [Registry.Verify] ask for every manifest and every blob
 //     that the index names, and call an image that is not complete not found.
 //     They are for images that are about to be delivered.
 //   - [Registry.Push] asks for the same, and sends what is not there, whether or
 //     not the registry has the index. So building an image again mends it: the
 //     same build has the same digests.
+//
+// # What is sent
+//
+// A push asks for each blob before it sends it, so what arrived is never sent
+// again, also after a process that was killed. Layers of an image that
+// [Registry.Image] returned, and that lie in another repository of the same
+// registry, are mounted from there; where the registry does not do that they are
+// copied.
+//
+// # What is deleted
+//
+// [Registry.List] shows what tags lead to, and [Registry.Delete] deletes a manifest
+// and the tags that still lead to it then. Which images are needed is not known
+// here: lifecycle.Lifecycle.DeleteImages knows. The blobs are left to the registry's
+// own garbage collection.
 //
 // # Plain HTTP
 //
@@ -50,11 +66,11 @@
 // last beyond its deadline is not begun: the error is what was answered. A
 // registry that cannot be reached at all, and one that refuses (401, 403), is
 // an error at once, and so is one that leads a request on more than ten times.
-// A push goes on where it broke off: it asks before it sends a blob, and does not
-// send again what arrived.
+// A push goes on where it broke off.
 //
 // Errors are *[lifecycle.Error] with the operation, the image and, where there
-// is any, advice. They match [lifecycle.ErrUnreachable] if the registry cannot
+// is any, advice. A fault of this machine (a file that cannot be read, a full disk,
+// too many open files) is of no class. They match [lifecycle.ErrUnreachable] if the registry cannot
 // be reached, refuses, or answers what no registry may, and
 // [lifecycle.ErrImageNotFound] if it says that it has no such thing; they hold no
 // credentials, and no addresses of uploads, which may contain some.
