@@ -94,3 +94,22 @@ func TestTemplatesInFingerprints(t *testing.T) {
 		t.Errorf("other templates have the same fingerprint: %v", fingerprints)
 	}
 }
+
+func FuzzExpand(f *testing.F) {
+	for _, text := range []string{"", "-s", "a{{.OS}}b{{ .Arch }}", "{{{.OS}}", "{{.OS}}}", "{{", "}}{{.Tree}}", "{{.OS}", "{{\t.OS}}"} {
+		f.Add(text)
+	}
+	values := catalogue.GoValues{Fingerprint: "sha256:f", Tree: "t", Platform: catalogue.Platform{OS: "linux", Architecture: "arm64"}}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := (catalogue.GoBuild{LDFlags: []string{text}}).Expand(values)
+		switch {
+		case err != nil && !strings.Contains(text, "{{"):
+			t.Errorf("%q: %v", text, err)
+		case err != nil:
+		case strings.Contains(got.LDFlags[0], "{{"):
+			t.Errorf("%q became %q", text, got.LDFlags[0])
+		case !strings.Contains(text, "{{") && got.LDFlags[0] != text:
+			t.Errorf("%q became %q", text, got.LDFlags[0])
+		}
+	})
+}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -149,6 +151,9 @@ func (b *build) checkRecipe() error {
 	var err error
 	if b.form, err = formOf(b.recipe.MediaType); err != nil {
 		p.Add("build.files.mediaType: %v", err)
+	}
+	if !b.form.artifact && strings.Contains(path.Clean("/"+b.recipe.Root), "/"+layer.Whiteout) {
+		p.Add("build.files.root: %s: in an image's layer a name that begins with %s is a deletion", b.recipe.Root, layer.Whiteout)
 	}
 	return p.Err()
 }

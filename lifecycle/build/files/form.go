@@ -36,6 +36,8 @@ func formOf(mediaType string) (form, error) {
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".+-", r) })
 	last := len(words) - 1
 	switch {
+	case last < 0:
+		return form{}, fmt.Errorf("%q is no media type", mediaType)
 	case words[last] == "tar":
 		f.tar = true
 	case words[last] == "tgz":

@@ -61,6 +61,8 @@ func TestRefused(t *testing.T) {
 		"no file":                               {map[string]source.File{"a/l": link(".")}, catalogue.FilesBuild{From: "a", MediaType: "application/wasm"}, "build.files.mediaType: application/wasm is the type of one file"},
 		"a root for a file":                     {map[string]source.File{"a": {}}, catalogue.FilesBuild{Root: "/srv", MediaType: "application/wasm"}, "build.files.root: /srv is for a folder"},
 		"an archive of an archive":              {map[string]source.File{"a/x.tar.gz": {}}, catalogue.FilesBuild{From: "a", MediaType: zipped}, "build.files.mediaType: " + zipped + " makes an archive of a, which holds nothing but the archive x.tar.gz"},
+		"a root that is a deletion":             {site, catalogue.FilesBuild{Root: "/srv/.wh.x"}, "build.files.root: /srv/.wh.x: in an image's layer a name"},
+		"no media type":                         {site, catalogue.FilesBuild{MediaType: "+"}, "build.files.mediaType: \"+\" is no media type"},
 		"zstandard":                             {site, catalogue.FilesBuild{MediaType: "application/vnd.oci.image.layer.v1.tar+zstd"}, "build.files.mediaType: layers are compressed with gzip"},
 		"another compression":                   {site, catalogue.FilesBuild{MediaType: "application/x.tar+xz"}, "build.files.mediaType: application/x.tar+xz is an archive that is compressed with xz"},
 		"a manifest":                            {site, catalogue.FilesBuild{MediaType: "application/vnd.oci.image.manifest.v1+json"}, "is the OCI image specification's own"},
