@@ -65,14 +65,14 @@ var faults = []fault{
 var lost = regexp.MustCompile(`stale info|failed to update ref|cannot lock ref|reference already exists|failed to lock|incorrect old value`)
 
 // judge says whose fault it is and what to do.
-func (e *gitError) judge() (class error, advice string) {
+func (e *gitError) judge() (advice string, class error) {
 	if f := e.fault(); f != nil {
-		return lifecycle.ErrUnreachable, f.advice
+		return f.advice, lifecycle.ErrUnreachable
 	}
 	if e.command == "push" || e.command == "ls-remote" {
-		return lifecycle.ErrUnreachable, ""
+		return "", lifecycle.ErrUnreachable
 	}
-	return nil, ""
+	return "", nil
 }
 
 func (e *gitError) fault() *fault {

@@ -192,7 +192,7 @@ func (r *Remote) fail(ctx context.Context, err error) error {
 	var read *readError
 	switch {
 	case errors.As(err, &failed):
-		class, advice := failed.judge()
+		advice, class := failed.judge()
 		return &lifecycle.Error{Op: "push inputs to", On: r.git.address.text, Class: class, Err: err, Advice: advice}
 	case errors.As(err, &read):
 		return &lifecycle.Error{Op: "read inputs", Class: lifecycle.ErrSource, Err: read.err}
