@@ -58,8 +58,8 @@
 // any state of BuildKit's cache, if
 //
 //   - BuildKit is of the same version, and the Dockerfile frontend with it
-//   - what RUN runs does the same each time: it reads neither clock, network, nor
-//     what it finds of the machine, and writes files in no particular order
+//   - what RUN runs does the same each time: it reads neither the clock, the
+//     network, the times of folders, nor what it finds of the machine
 //   - the layers are not reused from a cache that an older BuildKit filled
 //
 // COPY and ADD of the context alone satisfy that always. Nothing else is
