@@ -1,6 +1,6 @@
 // Package lategc lets a program that imports it collect garbage late.
 //
-// The heap grows to 32 MiB before garbage is collected for the first time,
+// The heap grows to 16 MiB before garbage is collected for the first time,
 // instead of the 4 MiB of Go: most commands end before that, and would spend a
 // tenth of their time on it. Then all is as usual. GOGC overrules it.
 //
@@ -20,7 +20,7 @@ func init() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	usual := debug.SetGCPercent(800)
+	usual := debug.SetGCPercent(400)
 	// It is garbage at once, and so goes with the first collection.
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
