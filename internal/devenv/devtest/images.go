@@ -52,8 +52,29 @@ func PushFrontend(t testing.TB, reference, program string) string {
 	return pushIndex(t, reference, imageOf(t, map[string][]byte{"frontend": content}, v1.Config{Entrypoint: []string{"/frontend"}}))
 }
 
-// imageOf makes an image of one layer. All of its files can be run.
+// imageOf makes an image of one layer, of none if there are no files. All of its files can be run.
 func imageOf(t testing.TB, files map[string][]byte, config v1.Config) v1.Image {
+	t.Helper()
+	image := empty.Image
+	if len(files) > 0 {
+		var err error
+		if image, err = mutate.AppendLayers(image, layerOf(t, files)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, config
+	if image, err = mutate.ConfigFile(image, file); err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+func layerOf(t testing.TB, files map[string][]byte) v1.Layer {
 	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -72,20 +93,7 @@ func imageOf(t testing.TB, files map[string][]byte, config v1.Config) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, config
-	if image, err = mutate.ConfigFile(image, file); err != nil {
-		t.Fatal(err)
-	}
-	return image
+	return layer
 }
 
 func pushIndex(t testing.TB, reference string, image v1.Image) string {

@@ -111,3 +111,17 @@ func TestFrontendImage(t *testing.T) {
 		t.Errorf("the image holds %q", got)
 	}
 }
+
+// An image need not have any layer, as those that only set variables.
+func TestBaseWithoutLayers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base := f.host + "/base:1"
+	p := project{
+		files: map[string]string{"Dockerfile": "FROM " + base + "\nCOPY a /a\n", "a": "a"},
+		lock:  map[string]string{base: devtest.PushFiles(t, base, nil)},
+	}
+	if got := f.content(f.build(f.request(p)))["a"]; got != "a" {
+		t.Errorf("the image holds %q", got)
+	}
+}
