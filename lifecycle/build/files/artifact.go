@@ -16,10 +16,10 @@ const (
 	// emptyType and emptyConfig are the configuration of an artifact that has none
 	// (https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md#guidance-for-an-empty-descriptor).
 	emptyType   types.MediaType = "application/vnd.oci.empty.v1+json"
-	emptyConfig                 = "{}"
+	emptyConfig string          = "{}"
 	// titleKey is the annotation with the name of a file
 	// (https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md).
-	titleKey = "org.opencontainers.image.title"
+	titleKey string = "org.opencontainers.image.title"
 )
 
 // artifact is an artifact of one blob.
