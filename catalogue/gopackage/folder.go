@@ -12,6 +12,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/gocommand"
+	"github.com/pharos-dev/pharos/internal/scratch"
 )
 
 // ErrNoGo is matched by the error of Open if there is no go command.
@@ -33,12 +34,13 @@ type Config struct {
 type Folder struct {
 	tree    source.Tree
 	command *gocommand.Command
-	base    string // what Close removes
+	private *scratch.Folder
 	root    string // the tree's root, without symbolic links
 	links   map[string]string
 }
 
-// Open writes a tree into a private folder, which Close removes. The error
+// Open writes a tree into a private folder, which Close removes; if the process is
+// killed, the next Open in the same TempDir does. The error
 // matches ErrNoGo if there is no go command; those of the tree's objects and of
 // the file system are returned as they are.
 func Open(ctx context.Context, tree source.Tree, c Config) (f *Folder, err error) {
@@ -46,11 +48,11 @@ func Open(ctx context.Context, tree source.Tree, c Config) (f *Folder, err error
 	if temp == "" {
 		temp = gocommand.NewEnvironment(c.Env).TempDir()
 	}
-	base, err := os.MkdirTemp(temp, "pharos-golist-")
+	private, err := scratch.Place{Dir: temp, Prefix: "pharos-golist-"}.Make()
 	if err != nil {
-		return nil, fmt.Errorf("make a private folder: %w", err)
+		return nil, err
 	}
-	f = &Folder{tree: tree, base: base}
+	f = &Folder{tree: tree, private: private}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -58,16 +60,12 @@ func Open(ctx context.Context, tree source.Tree, c Config) (f *Folder, err error
 		}
 	}()
 	// TempDir may lie in a checkout: git is to see nothing of this.
-	if err := os.WriteFile(filepath.Join(base, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return f, err
-	}
-	// The go command prints paths without symbolic links.
-	if base, err = filepath.EvalSymlinks(base); err != nil {
+	if err := os.WriteFile(private.Path(".gitignore"), []byte("*\n"), 0o600); err != nil {
 		return f, err
 	}
 	// Two folders: go.mod may say "..", and must not find anything there.
-	f.root = filepath.Join(base, "tree", "root")
-	empty := filepath.Join(base, "empty")
+	f.root = private.Path("tree", "root")
+	empty := private.Path("empty")
 	for _, dir := range []string{f.root, empty} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return f, err
@@ -104,17 +102,17 @@ func (f *Folder) export(ctx context.Context) error {
 
 // Close removes the private folder, what keeps it from git's sight last.
 func (f *Folder) Close() error {
-	inside, err := os.ReadDir(f.base)
+	inside, err := os.ReadDir(f.private.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	errs := []error{err}
 	for _, e := range inside {
 		if e.IsDir() {
-			errs = append(errs, os.RemoveAll(filepath.Join(f.base, e.Name())))
+			errs = append(errs, os.RemoveAll(f.private.Path(e.Name())))
 		}
 	}
-	return errors.Join(append(errs, os.RemoveAll(f.base))...)
+	return errors.Join(append(errs, f.private.Remove())...)
 }
 
 // GoVersion is the version of the installed go command, such as "go1.26.8".

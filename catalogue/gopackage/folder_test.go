@@ -159,3 +159,32 @@ func TestOpenATreeThatIsNotThere(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a killed process left goes, and what another one works in stays.
+func TestOpenRemovesWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	left := filepath.Join(temp, "pharos-golist-1")
+	if err := os.MkdirAll(filepath.Join(left, "tree", "root"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var folders []*gopackage.Folder
+	for range 2 {
+		f, err := gopackage.Open(t.Context(), makeTree(t, shop, nil), gopackage.Config{Env: os.Environ(), TempDir: temp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, f)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+	if used, err := os.ReadDir(temp); err != nil || len(used) != len(folders) {
+		t.Errorf("in use are %v, %v", used, err)
+	}
+	for _, f := range folders {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -15,9 +15,9 @@ import (
 	"github.com/moby/buildkit/client"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/scratch"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
 
 // Publisher is the registry that a runner's images go to; *registry.Registry is

@@ -14,12 +14,12 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/gocommand"
+	"github.com/pharos-dev/pharos/internal/scratch"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
 
 // Registry is where images go to; *registry.Registry is one. It must be safe for

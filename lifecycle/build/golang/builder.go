@@ -18,11 +18,11 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/internal/linkerflags"
+	"github.com/pharos-dev/pharos/internal/scratch"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
 )
 
 // Registry is where images go to and bases come from; *registry.Registry is

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pharos-dev/pharos/lifecycle/build/internal/scratch"
+	"github.com/pharos-dev/pharos/internal/scratch"
 )
 
 func exists(t *testing.T, path string) bool {

@@ -1,5 +1,5 @@
-// Package scratch makes the private folders in which builds work, and removes
-// those that a killed process left.
+// Package scratch makes private folders in which to build or to run a program, and
+// removes those that a killed process left.
 //
 // A folder is locked as long as it is in use, and the system lets go of the lock
 // however the process ends. So whoever makes the next folder with the same
