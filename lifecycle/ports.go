@@ -22,6 +22,15 @@ type Builder interface {
 	Build(ctx context.Context, r BuildRequest) (BuildResult, error)
 }
 
+// Checker is a Builder that can tell some of what would fail before anything is
+// built. Implementations are safe for concurrent use.
+type Checker interface {
+	// Check looks at what can be known of a build without it, and writes
+	// nothing. Of the request Images may lack those that are not built yet, and
+	// Repository and Output may be empty. Errors are as of Build.
+	Check(ctx context.Context, r BuildRequest) error
+}
+
 // BuildRequest is one image to build.
 type BuildRequest struct {
 	// State holds the recipe, the platforms, the fingerprint and the pruned
