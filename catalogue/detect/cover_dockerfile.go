@@ -36,12 +36,7 @@ func (d *detection) dockerfileInputs(c *candidate) {
 		}
 	}
 	c.basis = "What its COPY and ADD lines take."
-	mixed := map[string]bool{".": true} // folders of which not all is taken
-	for _, name := range d.files {
-		if !read[name] {
-			mark(mixed, name)
-		}
-	}
+	mixed := d.folders.mixed(c.dockerfile.files)
 	for _, name := range c.dockerfile.files {
 		if !isOwn(name) {
 			c.inputs = append(c.inputs, literal(highest(mixed, name)))

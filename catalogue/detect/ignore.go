@@ -2,7 +2,6 @@ package detect
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -29,19 +28,9 @@ func (d *detection) ignorePatterns(c *candidate, read map[string]bool, delivery 
 	for _, pattern := range delivery {
 		list = append(list, "!"+pattern)
 	}
-	for {
-		each := make([]catalogue.Patterns, len(list))
-		for i, pattern := range list {
-			var err error
-			if each[i], err = catalogue.ParsePatterns([]string{strings.TrimPrefix(pattern, "!")}); err != nil {
-				return nil, false
-			}
-		}
-		idle := d.idle(list, each)
-		if idle < 0 {
-			break
-		}
-		list = slices.Delete(list, idle, idle+1)
+	list, err := d.withoutIdle(list)
+	if err != nil {
+		return nil, false
 	}
 	chosen, err := catalogue.ParsePatterns(list)
 	if err != nil {
@@ -59,9 +48,16 @@ func (d *detection) ignorePatterns(c *candidate, read map[string]bool, delivery 
 	return list, true
 }
 
-// idle is the place of a pattern that decides of no file, and is not there to keep
-// out what may come; -1 if there is none.
-func (d *detection) idle(list []string, each []catalogue.Patterns) int {
+// withoutIdle leaves out the patterns that decide of no file, unless they are there
+// to keep out what may come.
+func (d *detection) withoutIdle(list []string) ([]string, error) {
+	each := make([]catalogue.Patterns, len(list))
+	for i, pattern := range list {
+		var err error
+		if each[i], err = catalogue.ParsePatterns([]string{strings.TrimPrefix(pattern, "!")}); err != nil {
+			return nil, err
+		}
+	}
 	matches, decides := make([]bool, len(list)), make([]bool, len(list))
 	for _, name := range d.files {
 		last := -1
@@ -74,11 +70,12 @@ func (d *detection) idle(list []string, each []catalogue.Patterns) int {
 			decides[last] = true
 		}
 	}
+	var kept []string
 	for i, pattern := range list {
 		forLater := !matches[i] && pattern[0] == '!' && strings.ContainsAny(pattern, "*?[")
-		if !decides[i] && !forLater {
-			return i
+		if decides[i] || forLater {
+			kept = append(kept, pattern)
 		}
 	}
-	return -1
+	return kept, nil
 }

@@ -59,3 +59,20 @@ func TestManyProgramsAreLeftOut(t *testing.T) {
 		t.Errorf("%d images, the notes are %q", len(found.Images), found.Notes)
 	}
 }
+
+// Thousands of ignore rules that name nothing in the tree, as generated ones do,
+// are left out of the inputs, and looked at once.
+func TestManyIgnoreRulesThatNameNothing(t *testing.T) {
+	t.Parallel()
+	files := map[string]source.File{"Dockerfile": {Content: "FROM scratch\nCOPY . /\n"}, "secret": {}}
+	rules := "secret\n"
+	for i := range 2000 {
+		files[fmt.Sprintf("src/f%d", i)] = source.File{}
+		rules += fmt.Sprintf("gone/f%d\n", i)
+	}
+	files[".dockerignore"] = source.File{Content: rules}
+	found := look(t, files, detect.Options{})
+	if text := string(found.YAML); len(found.Images) != 1 || !strings.Contains(text, "secret") || strings.Contains(text, "gone/") {
+		t.Errorf("the file is\n%s", text)
+	}
+}
