@@ -117,6 +117,7 @@ type detection struct {
 	contexts *buildcontext.Finder
 	refused  []string // the contents of Dockerfiles that make no image yet
 	left     bool     // something is left out that may have to become an image
+	large    int      // how many Dockerfiles the build context is too large for
 
 	repository    string // the name of what lies at the root
 	repositoryWhy string // where it comes from

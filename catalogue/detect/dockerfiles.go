@@ -28,6 +28,9 @@ type dockerfileReads struct {
 // a catalogue may be.
 const maxImages = 1000
 
+// maxLarge is how many Dockerfiles may take all the time that there is for one.
+const maxLarge = 3
+
 // dockerfiles finds the Dockerfiles that can be built with the root of the tree
 // as their context.
 func (d *detection) dockerfiles(ctx context.Context) (err error) {
@@ -45,7 +48,12 @@ func (d *detection) dockerfiles(ctx context.Context) (err error) {
 		d.note("there are %d Dockerfiles and the first %d are looked at: write recipes for the others, from %s on, by hand", n, maxImages, files[maxImages])
 		files = files[:maxImages]
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if d.large == maxLarge {
+			d.left = true
+			d.note("%s makes no image yet, nor do the %d Dockerfiles behind it: they are not looked at, since the build context was too large for %d others", file, len(files)-i-1, d.large)
+			break
+		}
 		reads, problem, err := d.readDockerfile(ctx, file)
 		if err != nil {
 			return err
@@ -94,10 +102,14 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	if ignore, ok := errors.AsType[*dockerfile.ParseError](err); ok {
 		return nil, ignore.Error(), nil
 	}
+	if large, ok := errors.AsType[*dockerfile.TooLargeError](err); ok {
+		d.large++
+		return nil, large.Error(), nil
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	own, err := d.contexts.Find(ctx, file, content, options)
+	own, both, err := d.contexts.Find(ctx, file, content, options)
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,7 +133,6 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	for _, s := range buildcontext.Vain(plan, found.Missing) {
 		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes %s, which %s.", s.Line, s.Path, s.Reason))
 	}
-	both, err := d.contexts.AtBoth(ctx, file, content, options)
 	for _, s := range both {
 		reads.comments = append(reads.comments, fmt.Sprintf("Line %d takes the %s at the root; there is %s too.", s.Line, s.Path, path.Join(path.Dir(file), s.Path)))
 	}
@@ -131,7 +142,7 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	for _, s := range plan.Remote {
 		d.note("%s:%d: %s %s: add --checksum=sha256:…", file, s.Line, s.Path, s.Reason)
 	}
-	return reads, "", err
+	return reads, "", nil
 }
 
 // misplaced says what is to be changed in a Dockerfile that was written for another

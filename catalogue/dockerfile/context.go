@@ -85,8 +85,15 @@ func (c *buildContext) list(ctx context.Context, dir *node) ([]*node, error) {
 	if c.used.entries += len(entries); c.used.entries > c.entries {
 		return nil, &TooLargeError{What: "files and directories", Limit: c.entries}
 	}
-	for _, e := range entries {
-		n := &node{name: e.Name, path: path.Join(dir.path, e.Name), mode: e.Mode, id: e.ID, parent: dir}
+	below := ""
+	if dir.path != "" {
+		below = dir.path + "/"
+	}
+	nodes := make([]node, len(entries))
+	dir.children = make([]*node, 0, len(entries))
+	for i, e := range entries {
+		n := &nodes[i]
+		*n = node{name: e.Name, path: below + e.Name, mode: e.Mode, id: e.ID, parent: dir}
 		if len(n.path) > maxPath {
 			return nil, &TooLargeError{What: "bytes in a path", Limit: maxPath}
 		}
@@ -121,8 +128,11 @@ func (c *buildContext) keep(ctx context.Context, n *node) (bool, error) {
 	if n.mode != source.ModeDir {
 		return false, nil
 	}
-	if err := c.step(ctx, len(c.ignore.within)); err != nil || !c.ignore.reopens(n.path) {
-		return false, err
+	if err := c.step(ctx, len(c.ignore.within)); err != nil {
+		return false, c.ignore.blamed(err)
+	}
+	if !c.ignore.reopens(n.path) {
+		return false, nil
 	}
 	children, err := c.list(ctx, n)
 	return len(children) > 0, err

@@ -3,9 +3,12 @@ package dockerfile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/moby/patternmatcher/ignorefile"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // readIgnore finds the ignore rules of a tree that is not filtered yet: those of
@@ -21,10 +24,17 @@ func (c *buildContext) readIgnore(ctx context.Context, dockerfile string) (*rule
 		}
 		c.take(n)
 		content, err := c.tree.ReadFile(ctx, n.path)
+		if errors.Is(err, source.ErrTooLarge) {
+			return nil, &ParseError{Path: n.path, Reason: fmt.Sprintf("has more than %d bytes, at most %d are read", source.MaxFile, maxIgnore)}
+		}
 		if err != nil {
 			return nil, err
 		}
-		return parseIgnore(n.path, content)
+		r, err := parseIgnore(n.path, content)
+		if r != nil {
+			r.file = n.path
+		}
+		return r, err
 	}
 	return nil, nil
 }

@@ -42,12 +42,16 @@ var defaults = limits{entries: 1 << 21, paths: 1 << 28, steps: 1 << 26, products
 // TooLargeError is returned for a tree that is more than this package looks at.
 // It matches source.ErrTooLarge.
 type TooLargeError struct {
+	Path  string // of the ignore file whose patterns are too many for the tree; "" if it is not for them
 	What  string // what there is too much of
 	Limit int
 }
 
 // Error says what there is too much of.
 func (e *TooLargeError) Error() string {
+	if e.Path != "" {
+		return fmt.Sprintf("%s: it has too many patterns for the build context: there are more than %d %s", e.Path, e.Limit, e.What)
+	}
 	return fmt.Sprintf("the build context is too large: there are more than %d %s", e.Limit, e.What)
 }
 

@@ -2,6 +2,7 @@ package dockerfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 // rules are patterns with BuildKit's own matcher. What they say of a path is a
 // list with an element for each. It is not safe for concurrent use.
 type rules struct {
+	file string // that they stand in; "" for those of an instruction
 	each []rule
 	// within are the clean paths that patterns beginning with ! may match
 	// something at or below; everywhere says that they may match anywhere.
@@ -122,7 +124,7 @@ func (r *rule) match(path string) (bool, error) {
 // could change nothing.
 func (r *reading) matches(ctx context.Context, patterns *rules, path string, dir []bool) (matched bool, each []bool, err error) {
 	if err := r.step(ctx, len(patterns.each)); err != nil {
-		return false, nil, err
+		return false, nil, patterns.blamed(err)
 	}
 	each = make([]bool, len(patterns.each))
 	for i := range patterns.each {
@@ -130,7 +132,7 @@ func (r *reading) matches(ctx context.Context, patterns *rules, path string, dir
 		match := dir != nil && dir[i]
 		if !match && p.again == matched && strings.HasSuffix(path, p.tail) {
 			if err := r.compare(p.weight, len(path)); err != nil {
-				return false, nil, err
+				return false, nil, patterns.blamed(err)
 			}
 			if match, err = p.match(path); err != nil {
 				return false, nil, err
@@ -141,6 +143,14 @@ func (r *reading) matches(ctx context.Context, patterns *rules, path string, dir
 		}
 	}
 	return matched, each, nil
+}
+
+// blamed says in the error of a limit which file's patterns have reached it.
+func (r *rules) blamed(err error) error {
+	if e, ok := errors.AsType[*TooLargeError](err); ok {
+		e.Path = r.file
+	}
+	return err
 }
 
 // reopens says whether a pattern beginning with ! may match something below a

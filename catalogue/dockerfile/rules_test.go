@@ -90,7 +90,7 @@ func TestManyComparisonsOfLongPatternsAreRefused(t *testing.T) {
 	few := defaults
 	few.products = 100_000
 	_, err := planned(t, "FROM scratch\nCOPY . /\n", Options{}).reads(t.Context(), small, few)
-	if !errors.Is(err, source.ErrTooLarge) || !strings.Contains(err.Error(), "bytes of paths times bytes of the patterns") {
+	if !errors.Is(err, source.ErrTooLarge) || !strings.HasPrefix(err.Error(), ".dockerignore: ") || !strings.Contains(err.Error(), "bytes of paths times bytes of the patterns") {
 		t.Error(err)
 	}
 	var paths []string
@@ -98,7 +98,7 @@ func TestManyComparisonsOfLongPatternsAreRefused(t *testing.T) {
 		paths = append(paths, fmt.Sprintf("%s%d", strings.Repeat("a", 100), i))
 	}
 	_, err = planned(t, "FROM scratch\nCOPY "+strings.Repeat("?", 240)+"* /\n", Options{}).reads(t.Context(), tree(t, nil, paths...), few)
-	if !errors.Is(err, source.ErrTooLarge) {
+	if !errors.Is(err, source.ErrTooLarge) || strings.Contains(err.Error(), ".dockerignore") {
 		t.Error(err)
 	}
 }
@@ -112,6 +112,10 @@ func TestLongPatternsAreRefused(t *testing.T) {
 	}
 	_, err = planned(t, "FROM scratch\nCOPY . /\n", Options{}).Reads(t.Context(), tree(t, map[string]string{".dockerignore": strings.Repeat("#\n", maxIgnore)}))
 	if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), "at most 262144 are read") {
+		t.Error(err)
+	}
+	_, err = planned(t, "FROM scratch\nCOPY . /\n", Options{}).Reads(t.Context(), tree(t, map[string]string{".dockerignore": strings.Repeat("#", source.MaxFile+1)}))
+	if parse, ok := errors.AsType[*ParseError](err); !ok || parse.Path != ".dockerignore" || !strings.Contains(err.Error(), "at most 262144 are read") {
 		t.Error(err)
 	}
 	for _, content := range []string{

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ func (k *check) dockerfile() error {
 		d.say(file, fmt.Sprintf("%s: no ARG declares the argument %s, so it changes the fingerprint and not the image: declare it, or remove it from the recipe", file, name))
 	}
 	for _, platform := range k.image.Platforms {
-		own, err := k.contexts.Find(k.ctx, file, content, dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
+		own, _, err := k.contexts.Find(k.ctx, file, content, dockerfile.Options{Target: b.Target, Args: b.Args, Platform: platform})
 		if err != nil {
 			return err
 		}
@@ -85,6 +86,11 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 	if ignore, ok := errors.AsType[*dockerfile.ParseError](err); ok {
 		d.known = false
 		d.say(ignore.Path, ignore.Error())
+		return nil
+	}
+	if large, ok := errors.AsType[*dockerfile.TooLargeError](err); ok {
+		d.known = false
+		d.say(cmp.Or(large.Path, d.file), large.Error())
 		return nil
 	}
 	if err != nil {

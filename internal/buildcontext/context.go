@@ -63,17 +63,20 @@ type Change struct {
 	Both []string
 }
 
-// Find says for which folder a Dockerfile was written; nil for the root. The path
-// of the Dockerfile is clean. The error is that of the tree's objects or of ctx;
-// a Dockerfile or ignore file that is not well-formed is for others to report.
-func (f *Finder) Find(ctx context.Context, file string, content []byte, o dockerfile.Options) (*Own, error) {
+// Find says for which folder a Dockerfile was written; nil for the root. both are
+// the sources, as written, that lie at the root and in the Dockerfile's folder too,
+// where no other tool's file says what the context is: the root's are taken. The
+// path of the Dockerfile is clean. The error is that of the tree's objects or of
+// ctx; a Dockerfile or ignore file that is not well-formed, or is too much to look
+// at, is for others to report.
+func (f *Finder) Find(ctx context.Context, file string, content []byte, o dockerfile.Options) (own *Own, both []dockerfile.Source, err error) {
 	root, err := f.look(ctx, file, ".", content, o)
 	if root == nil || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := f.contexts[file]
 	if slices.ContainsFunc(all, func(c said) bool { return c.dir == "." }) {
-		return nil, nil // it is built both ways, or at the root
+		return nil, nil, nil // it is built both ways, or at the root
 	}
 	dirs := []string{}
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
@@ -84,46 +87,30 @@ func (f *Finder) Find(ctx context.Context, file string, content []byte, o docker
 			dirs = append(dirs, c.dir)
 		}
 	}
-	var best *Own
 	most := 0
 	for _, dir := range dirs {
 		there, err := f.look(ctx, file, dir, content, o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if there == nil {
 			continue
 		}
 		c := compare(root, there)
+		if len(all) == 0 && dir == path.Dir(file) {
+			both = slices.DeleteFunc(slices.Clone(c.both), whole)
+		}
 		why := f.why(file, dir, content, c)
-		if why == "" || best != nil && c.moved <= most {
+		if why == "" || own != nil && c.moved <= most {
 			continue
 		}
 		most = c.moved
-		best = &Own{Dir: dir, Why: why, Changes: c.changes(dir)}
+		own = &Own{Dir: dir, Why: why, Changes: c.changes(dir)}
 		if ignore := path.Join(dir, ".dockerignore"); f.files[ignore] && file+".dockerignore" != ignore {
-			best.Ignored = ignore
+			own.Ignored = ignore
 		}
 	}
-	return best, nil
-}
-
-// AtBoth returns the sources, as written, that lie both at the root and in the
-// Dockerfile's folder: the root's are taken.
-func (f *Finder) AtBoth(ctx context.Context, file string, content []byte, o dockerfile.Options) ([]dockerfile.Source, error) {
-	dir := path.Dir(file)
-	if dir == "." || len(f.contexts[file]) > 0 {
-		return nil, nil
-	}
-	root, err := f.look(ctx, file, ".", content, o)
-	if root == nil || err != nil {
-		return nil, err
-	}
-	there, err := f.look(ctx, file, dir, content, o)
-	if there == nil || err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(compare(root, there).both, func(s dockerfile.Source) bool { return whole(s) }), nil
+	return own, both, nil
 }
 
 // looked is what a Dockerfile finds in a folder.
@@ -155,7 +142,9 @@ func (f *Finder) look(ctx context.Context, file, dir string, content []byte, o d
 		return nil, nil
 	}
 	reads, err := plan.Reads(ctx, tree)
-	if _, ok := errors.AsType[*dockerfile.ParseError](err); ok {
+	_, wrong := errors.AsType[*dockerfile.ParseError](err)
+	_, large := errors.AsType[*dockerfile.TooLargeError](err)
+	if wrong || large {
 		return nil, nil
 	}
 	if err != nil {

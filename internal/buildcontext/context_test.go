@@ -29,7 +29,7 @@ func find(t *testing.T, archive, file string) string {
 		t.Fatal(err)
 	}
 	content := []byte(files[file].Content)
-	own, err := f.Find(t.Context(), file, content, dockerfile.Options{Platform: "linux/amd64"})
+	own, _, err := f.Find(t.Context(), file, content, dockerfile.Options{Platform: "linux/amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func FuzzTools(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := finder.Find(t.Context(), "web/Dockerfile", content, dockerfile.Options{})
+		own, _, err := finder.Find(t.Context(), "web/Dockerfile", content, dockerfile.Options{})
 		if err != nil || own != nil && own.Dir != "web" {
 			t.Errorf("%+v, %v", own, err)
 		}
