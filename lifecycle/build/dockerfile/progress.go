@@ -2,6 +2,7 @@ package dockerfile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -47,14 +48,21 @@ func newProgress(to io.Writer, secrets [][]byte) *progress {
 const minSecret = 4
 
 // masking blacks out secrets line by line, since that is how output is printed.
+// The longest comes first: of two lines that begin alike, the one that is tried
+// first is replaced, and the rest of the other would stay.
 func masking(secrets [][]byte) *strings.Replacer {
-	var pairs []string
+	var lines []string
 	for _, secret := range secrets {
 		for line := range bytes.Lines(secret) {
 			if line = bytes.TrimSpace(line); len(line) >= minSecret {
-				pairs = append(pairs, string(line), "***")
+				lines = append(lines, string(line))
 			}
 		}
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, line := range slices.Compact(lines) {
+		pairs = append(pairs, line, "***")
 	}
 	return strings.NewReplacer(pairs...)
 }

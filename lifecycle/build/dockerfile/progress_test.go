@@ -87,3 +87,24 @@ func TestTail(t *testing.T) {
 		t.Errorf("%d bytes: %.40q", len(tail), tail)
 	}
 }
+
+// Of secrets that begin alike, or hold each other, none is left in part.
+func TestMaskingTheLongestSecret(t *testing.T) {
+	t.Parallel()
+	short, long, longer := "hunter", "hunter2-and-much-more", "say hunter2-and-much-more"
+	for _, secrets := range [][]string{{short, long, longer}, {long, short, short}, {longer, long + "\n" + short}} {
+		var values [][]byte
+		for _, s := range secrets {
+			values = append(values, []byte(s))
+		}
+		mask := masking(values)
+		for _, s := range []string{short, long} {
+			if got := mask.Replace(s + ", " + s); got != "***, ***" {
+				t.Errorf("%q of %q is printed as %q", s, secrets, got)
+			}
+		}
+	}
+	if got := masking([][]byte{[]byte(short), []byte(longer), []byte(long)}).Replace(longer); got != "***" {
+		t.Errorf("%q is printed as %q", longer, got)
+	}
+}
