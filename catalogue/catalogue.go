@@ -1,6 +1,10 @@
 package catalogue
 
-import "github.com/pharos-dev/pharos/catalogue/source"
+import (
+	"strings"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
 
 const (
 	// FileName is the path of the catalogue in a tree.
@@ -76,6 +80,12 @@ func (b Build) Kind() string {
 		return BuildFiles
 	}
 	return ""
+}
+
+// Artifact says whether an artifact is built, which no container runs: files with
+// a media type that is not one of an image's layers, which are OCI's own.
+func (b Build) Artifact() bool {
+	return b.Files != nil && b.Files.MediaType != "" && !strings.HasPrefix(strings.ToLower(b.Files.MediaType), "application/vnd.oci.")
 }
 
 // Scratch is the GoBuild.Base that names an empty image.

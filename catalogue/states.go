@@ -163,8 +163,9 @@ func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
 		return c
 	}
 	var err error
-	c.toolchain, c.err = i.checkRecipe(ctx, c.Inputs, &w.modules)
-	c.basis, err = i.basis(ctx, source.Tree{ID: root, Objects: w}, &w.dockerfiles)
+	whole := source.Tree{ID: root, Objects: w}
+	c.toolchain, c.err = i.checkRecipe(ctx, whole, c.Inputs, &w.modules)
+	c.basis, err = i.basis(ctx, whole, &w.dockerfiles)
 	c.err, c.unread = errors.Join(c.err, err), err != nil
 	return c
 }

@@ -48,3 +48,34 @@ func TestStatesOf(t *testing.T) {
 		t.Errorf("%d states, %v", len(states), err)
 	}
 }
+
+// What is not in the tree cannot be added to the inputs.
+func TestWhatIsNotInTheTree(t *testing.T) {
+	t.Parallel()
+	tree := makeTree(t, goFiles()...)
+	assets := goImage(t)
+	assets.Build.Go.Assets = []string{"gone", "README.md"}
+	folder := filesImage(t)
+	folder.Name, folder.Build.Files = "site", &FilesBuild{From: "nowhere"}
+	_, err := (&Catalogue{Images: []Image{assets, folder}}).States(t.Context(), tree)
+	want := "image api: gone is not in the tree: correct build.go.assets\n" +
+		"image api: README.md is an asset of the image, and is not among its inputs: add it to them\n" +
+		"image site: nowhere is not in the tree: correct build.files.from"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestArtifact(t *testing.T) {
+	t.Parallel()
+	for mediaType, want := range map[string]bool{
+		"": false, "application/vnd.oci.image.layer.v1.tar+gzip": false, "application/wasm": true,
+	} {
+		if got := (Build{Files: &FilesBuild{MediaType: mediaType}}).Artifact(); got != want {
+			t.Errorf("%q: %v", mediaType, got)
+		}
+	}
+	if (Build{Go: &GoBuild{}}).Artifact() {
+		t.Error("a Go program is an artifact")
+	}
+}

@@ -12,34 +12,41 @@ import (
 // checkRecipe says whether the inputs hold what the recipe starts from, all
 // that is missing at once, and which Go toolchain it declares if it builds a Go
 // package.
-func (i *Image) checkRecipe(ctx context.Context, inputs source.Tree, known *modules) (toolchain string, err error) {
+func (i *Image) checkRecipe(ctx context.Context, whole, inputs source.Tree, known *modules) (toolchain string, err error) {
 	switch b := i.Build; {
 	case b.Go != nil:
 		var errs []error
 		t, err := known.toolchain(ctx, *b.Go, inputs)
 		errs = append(errs, err)
 		for _, asset := range b.Go.Assets {
-			errs = append(errs, need(ctx, inputs, asset, "is an asset of the image"))
+			errs = append(errs, need(ctx, whole, inputs, asset, "build.go.assets", "is an asset of the image"))
 		}
 		return t.Name, errors.Join(errs...)
 	case b.Dockerfile != nil:
 		return "", nil // read with what it is built on
 	case b.Files != nil:
-		return "", need(ctx, inputs, b.Files.From, "is what the image is made of")
+		return "", need(ctx, whole, inputs, b.Files.From, "build.files.from", "is what the image is made of")
 	default:
 		return "", fmt.Errorf("its kind of build is %w", ErrUnsupported)
 	}
 }
 
-// need returns an *InputError if the inputs have no such file or folder.
-func need(ctx context.Context, inputs source.Tree, name, use string) error {
+// need returns an *InputError if the inputs have no such file or folder as the
+// field names.
+func need(ctx context.Context, whole, inputs source.Tree, name, field, use string) error {
 	name = cleanPath(name)
 	if name == "." {
 		return nil
 	}
-	_, err := inputs.Lookup(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &InputError{Path: name, Reason: use + ", and is not among its inputs: add it to them"}
+	if _, err := inputs.Lookup(ctx, name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	_, err := whole.Lookup(ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &InputError{Path: name, Reason: "is not in the tree: correct " + field}
+	case err != nil:
+		return err
+	}
+	return &InputError{Path: name, Reason: use + ", and is not among its inputs: add it to them"}
 }

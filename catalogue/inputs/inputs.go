@@ -133,7 +133,9 @@ func readPrograms(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 func (k *check) files() {
 	from := path.Clean(k.image.Build.Files.From)
 	read := slices.DeleteFunc(slices.Clone(k.paths), func(name string) bool { return !below(name, from) })
-	k.unread(read, from)
+	if len(read) > 0 { // else from is to be corrected first, which is catalogue.Check's to say
+		k.unread(read, from)
+	}
 }
 
 // below says whether a file is the folder or inside of it.

@@ -234,6 +234,7 @@ func TestCheck(t *testing.T) {
 			yaml: image("{files: {from: site/src}}", "site/src/a.ts, site/README.md"),
 			want: []string{`inputs: of "site/README.md" (1 file) nothing is read by site/src, so its changes build the image again for nothing: remove it`},
 		},
+		"files of a folder that is not there": {yaml: image("{files: {from: site/none}}", "site")},
 	} {
 		found, err := inputs.Check(t.Context(), makeTree(t, c.yaml, c.more), inputs.Config{Env: os.Environ(), TempDir: t.TempDir()})
 		if err != nil {
