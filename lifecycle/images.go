@@ -207,7 +207,10 @@ func imageRefs(images []*image) []ImageRef {
 	refs := make([]ImageRef, len(images))
 	for i, img := range images {
 		isBase := slices.ContainsFunc(images, func(other *image) bool { return slices.Contains(other.on, img) })
-		refs[i] = ImageRef{Name: img.status.Name, Repository: img.status.Repository, Digest: img.status.Digest, Base: isBase}
+		refs[i] = ImageRef{
+			Name: img.status.Name, Repository: img.status.Repository, Digest: img.status.Digest,
+			Base: isBase, Artifact: img.state.Image.Build.Artifact(),
+		}
 	}
 	return refs
 }

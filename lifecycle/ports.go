@@ -113,6 +113,9 @@ type ImageRef struct {
 	// Base says that another image of the catalogue is built on it, so that no
 	// object has to use it.
 	Base bool
+	// Artifact says that it is an artifact and no container image, so that no
+	// object has to use it either.
+	Artifact bool
 }
 
 // Rendering is a rendered overlay.

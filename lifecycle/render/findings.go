@@ -96,7 +96,7 @@ func (s *scanner) findings(images []lifecycle.ImageRef, objects []lifecycle.Obje
 	}
 	for _, image := range images {
 		ref := image.Repository + "@" + string(image.Digest)
-		if !image.Base && !refs[ref] && !mentioned(objects, ref) {
+		if !image.Base && !image.Artifact && !refs[ref] && !mentioned(objects, ref) {
 			fs = append(fs, lifecycle.Finding{Subject: "image " + image.Name, Message: whyUnused(image, objects, used)})
 		}
 	}

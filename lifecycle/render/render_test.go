@@ -127,6 +127,10 @@ func TestFindings(t *testing.T) {
 			files:  map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("web@" + sha)},
 			images: []lifecycle.ImageRef{{Name: "tools", Repository: "r/tools", Digest: sha, Base: true}, {Name: "web", Repository: "r/web", Digest: sha}},
 		},
+		"an artifact": {
+			files:  map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("web@" + sha)},
+			images: []lifecycle.ImageRef{{Name: "site", Repository: "r/site", Digest: sha, Artifact: true}, {Name: "web", Repository: "r/web", Digest: sha}},
+		},
 		"names are not patterns": {
 			files:  map[string]string{k: "resources: [d.yaml]", "d.yaml": deployment("axb@" + sha)},
 			images: []lifecycle.ImageRef{{Name: "a.b", Repository: "r", Digest: sha}},
