@@ -42,7 +42,9 @@
 // (credential.*, http.*, url.*): proxies, certificates and credential helpers work
 // as for git push. Nothing is asked at a terminal, no hook runs, and nothing is
 // signed. A user name and a password in the address are not shown to other
-// users of the machine: they are in no argument. When ctx ends, git and all that
+// users of the machine: they are in no argument. Redirects are not followed, whatever
+// is configured: git would send what http.extraHeader holds, which is how passwords
+// and tokens are often given, to wherever the server points. When ctx ends, git and all that
 // it started are killed.
 //
 // What the server cannot do for now is tried three times within some seconds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -18,6 +19,7 @@ type gitError struct {
 	err      error
 	stderr   string
 	rejected string // why the server, or git for it, did not take the reference
+	location string // where the server redirects to, if it does and says so
 }
 
 func (e *gitError) Error() string {
@@ -51,6 +53,8 @@ var faults = []fault{
 		advice: "The Git server asks for credentials: configure a credential helper for it (git help credentials)."},
 	{words: regexp.MustCompile(`error: 403|Access denied`),
 		advice: "The Git server does not allow the push: get the right to push to it, and see that it takes pushes by HTTP (http.receivepack)."},
+	{words: redirect,
+		advice: "The Git server redirects to another address, which is not followed: credentials could end up there. Write the address that it redirects to in git.push of the target."},
 	{words: regexp.MustCompile(`repository '.*' not found|error: 404`), absent: true,
 		advice: "There is no such repository on the Git server: create it, or correct git.push in the target."},
 	{words: regexp.MustCompile(`mismatched algorithms|does not support this repository's hash algorithm`),
@@ -61,12 +65,18 @@ var faults = []fault{
 		advice: "The Git server refused the reference: allow refs/pharos/* in its hooks and rules."},
 }
 
+// redirect are the words of an answer that sends git elsewhere.
+var redirect = regexp.MustCompile(`error: 30[12378]`)
+
 // lost are the words of a reference that somebody changed meanwhile.
 var lost = regexp.MustCompile(`stale info|failed to update ref|cannot lock ref|reference already exists|failed to lock|incorrect old value`)
 
 // judge says whose fault it is and what to do.
 func (e *gitError) judge() (advice string, class error) {
 	if f := e.fault(); f != nil {
+		if e.location != "" {
+			return "The Git server redirects to " + e.location + ", which is not followed: credentials could end up there. If that is right, write that address in git.push of the target.", lifecycle.ErrUnreachable
+		}
 		return f.advice, lifecycle.ErrUnreachable
 	}
 	if e.command == "push" || e.command == "ls-remote" {
@@ -86,6 +96,28 @@ func (e *gitError) fault() *fault {
 		}
 	}
 	return nil
+}
+
+func (e *gitError) redirected() bool { return redirect.MatchString(e.stderr) }
+
+var locationHeader = regexp.MustCompile(`(?im)<= Recv header: location: (\S+)`)
+
+// redirection finds in git's trace of HTTP headers which repository the server
+// redirects to. The address may come with more, which is kept out: it is shown.
+func redirection(trace string) string {
+	headers := locationHeader.FindAllStringSubmatch(trace, -1)
+	if headers == nil {
+		return ""
+	}
+	to, err := url.Parse(headers[len(headers)-1][1])
+	if err != nil || to.Host == "" {
+		return ""
+	}
+	path := to.Path
+	for _, end := range []string{"/info/refs", "/git-upload-pack", "/git-receive-pack"} {
+		path = strings.TrimSuffix(path, end)
+	}
+	return (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: path}).String()
 }
 
 // absent holds if the server has no such repository. Some servers make one when it

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -26,8 +27,9 @@ type git struct {
 	log     *slog.Logger
 }
 
-// settings keep git from starting or signing anything, and from waiting for a
-// server that has gone silent.
+// settings keep git from starting or signing anything, from waiting for a server
+// that has gone silent, and from following a redirect: what it says to a server with
+// http.extraHeader, it would say to the one that it is sent to.
 var settings = []string{
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "gc.auto=0",
@@ -35,6 +37,7 @@ var settings = []string{
 	"-c", "push.pushOption=",
 	"-c", "http.lowSpeedLimit=1",
 	"-c", "http.lowSpeedTime=60",
+	"-c", "http.followRedirects=false",
 }
 
 // lookup returns the commit that a reference of the server names, "" if there is
@@ -78,7 +81,26 @@ func (g *git) remote(ctx context.Context, repo *repository, args ...string) ([]b
 			}
 		}
 	}
-	return g.run(ctx, repo, configured, nil, args...)
+	// What is configured for an address outdoes what the settings say of all.
+	configured = append(configured, "http."+g.address.text+".followRedirects", "false")
+	out, err := g.run(ctx, repo, configured, nil, args...)
+	if failed, ok := errors.AsType[*gitError](err); ok && failed.redirected() {
+		failed.location = g.location(ctx, repo, configured, args)
+	}
+	return out, err
+}
+
+// location returns where the server redirects that command, "" if it does not say so
+// again. Git shows it only with the headers of all requests, without credentials.
+func (g *git) location(ctx context.Context, repo *repository, configuration, args []string) string {
+	traced := *g
+	traced.env = append(slices.Clone(g.env), "GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1")
+	traced.log = slog.New(slog.DiscardHandler)
+	_, err := traced.run(ctx, repo, configuration, nil, args...)
+	if failed, ok := errors.AsType[*gitError](err); ok {
+		return redirection(failed.stderr)
+	}
+	return ""
 }
 
 // run returns what git wrote to its output. The configuration is keys and values.

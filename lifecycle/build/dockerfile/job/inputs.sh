@@ -3,7 +3,7 @@ set -eu
 umask 022
 git init --quiet --bare --template= --object-format="$5" /inputs/git
 cd /inputs/git
-git -c credential.helper="$HELPER" fetch --quiet --depth=1 --no-tags -- "$1" "+$2:refs/pharos/fetched"
+git -c credential.helper="$HELPER" -c http.followRedirects=false fetch --quiet --depth=1 --no-tags -- "$1" "+$2:refs/pharos/fetched"
 commit=$(git rev-parse --verify --quiet 'refs/pharos/fetched')
 tree=$(git rev-parse --verify --quiet 'refs/pharos/fetched^{tree}')
 if [ "$commit" != "$3" ] || [ "$tree" != "$4" ]; then
