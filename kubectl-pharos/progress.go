@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ type progress struct {
 
 	mu      sync.Mutex
 	waiting map[string]string // what was said last about each object
+	builds  []begun           // those under way, in their order
+	hinted  bool              // that there is more to see
 }
 
 func (p *progress) event(e lifecycle.Event) {
@@ -35,6 +38,9 @@ func (p *progress) event(e lifecycle.Event) {
 		for _, r := range e.Plan.Reasons {
 			linef(p.w, "  %s", r)
 		}
+	case lifecycle.EventImageBuilding:
+		p.builds = append(p.builds, begun{e.Image.Name, e.Time})
+		linef(p.w, "building %s", e.Image.Name)
 	case lifecycle.EventImageBuilt:
 		linef(p.w, "built %s in %s: %s", e.Image.Name, seconds(e.Took), e.Image.Digest)
 	case lifecycle.EventImageReused:
@@ -65,21 +71,20 @@ func (p *progress) wait(unready []lifecycle.ObjectStatus) {
 	p.waiting = said
 }
 
-// output shows what the tools print, each line with the image's name.
-func (p *progress) output(image string) io.Writer {
-	if !p.verbose {
-		return io.Discard
-	}
-	return &prefixed{p: p, prefix: image + " | "}
-}
+// output shows what the tools print, each line with the image's name, if that is
+// wanted, and notices when the build has ended.
+func (p *progress) output(image string) io.Writer { return &prefixed{p: p, image: image} }
 
 type prefixed struct {
-	p      *progress
-	prefix string
-	rest   []byte
+	p     *progress
+	image string
+	rest  []byte
 }
 
 func (w *prefixed) Write(data []byte) (int, error) {
+	if !w.p.verbose {
+		return len(data), nil
+	}
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	w.rest = append(w.rest, data...)
@@ -88,9 +93,24 @@ func (w *prefixed) Write(data []byte) (int, error) {
 		if i < 0 {
 			return len(data), nil
 		}
-		linef(w.p.w, "%s%s", w.prefix, bytes.TrimSuffix(w.rest[:i], []byte("\r")))
+		w.line(w.rest[:i])
 		w.rest = w.rest[i+1:]
 	}
+}
+
+func (w *prefixed) line(data []byte) {
+	linef(w.p.w, "%s | %s", w.image, bytes.TrimSuffix(data, []byte("\r")))
+}
+
+// Close shows a last line that has no end.
+func (w *prefixed) Close() error {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	if len(w.rest) > 0 {
+		w.line(w.rest)
+	}
+	w.p.builds = slices.DeleteFunc(w.p.builds, func(b begun) bool { return b.image == w.image })
+	return nil
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -156,6 +156,9 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 		return none, err
 	}
 	p := &progress{w: o.ErrOut, verbose: o.verbose}
+	ticker := time.NewTicker(alive)
+	defer ticker.Stop()
+	defer p.keepAlive(ticker.C)()
 	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
 		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,

@@ -1,9 +1,12 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pharos-dev/pharos/catalogue"
 )
@@ -37,4 +40,24 @@ func (l *Lifecycle) lackBuilders(images []*image) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkBuilds returns what builders can tell now of the images that have to be
+// built: all that would fail, in the catalogue's order.
+func (o *operation) checkBuilds(ctx context.Context, r ReconcileRequest, images []*image) error {
+	errs := make([]error, len(images))
+	var g errgroup.Group
+	g.SetLimit(o.Jobs)
+	for i, img := range images {
+		checker, ok := o.Builders[img.state.Image.Build.Kind()].(Checker)
+		if !ok || !img.status.Build() {
+			continue
+		}
+		g.Go(func() error {
+			errs[i] = checker.Check(ctx, o.buildRequest(r, img))
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are all in the list
+	return failures(ctx, errs)
 }

@@ -45,6 +45,7 @@ func (o *operation) buildImages(ctx context.Context, r ReconcileRequest, images 
 				return
 			}
 			defer func() { <-jobs }()
+			o.emit(Event{Type: EventImageBuilding, Image: copyOf(img.status)})
 			if errs[i] = o.buildImage(building, r, img, out.writer(img.status.Name)); errs[i] == nil {
 				close(ready[img])
 				return
@@ -98,17 +99,18 @@ func failures(ctx context.Context, errs []error) error {
 
 func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *image, out io.Writer) error {
 	start := time.Now()
-	request := BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Output: out, Images: map[string]string{}}
-	for _, base := range img.on {
-		request.Images[base.status.Name] = base.push(o.Lifecycle) + "@" + string(base.status.Digest)
-	}
+	request := o.buildRequest(r, img)
+	request.Output = out
 	built, err := o.Builders[img.state.Image.Build.Kind()].Build(ctx, request)
+	if c, ok := out.(io.Closer); ok {
+		_ = c.Close() // it only shows what there was
+	}
 	if err != nil {
 		return err
 	}
 	found, err := o.Registry.Verify(ctx, img.push(o.Lifecycle), built.Digest)
 	if err != nil {
-		return fmt.Errorf("check image %q, which was just pushed: %w", img.status.Name, err)
+		return fmt.Errorf("check image %s, which was just pushed: %w", img.status.Name, err)
 	}
 	if missing := without(found.Platforms, img.platforms); len(missing) > 0 {
 		return &BuildError{Image: img.status.Name, Reason: "the built image misses the platforms " + strings.Join(missing, ", ")}
@@ -116,6 +118,18 @@ func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *ima
 	img.status.Digest, img.bases, img.toolchain = built.Digest, built.Bases, built.Toolchain
 	o.emit(Event{Type: EventImageBuilt, Image: copyOf(img.status), Took: time.Since(start)})
 	return nil
+}
+
+// buildRequest is the request for an image, with those that it is built on and
+// that are built.
+func (o *operation) buildRequest(r ReconcileRequest, img *image) BuildRequest {
+	request := BuildRequest{State: img.state, Full: r.Commit.Tree, Repository: img.push(o.Lifecycle), Images: map[string]string{}}
+	for _, base := range img.on {
+		if !base.status.Build() {
+			request.Images[base.status.Name] = base.push(o.Lifecycle) + "@" + string(base.status.Digest)
+		}
+	}
+	return request
 }
 
 // lineWriters hands out a writer for each image.

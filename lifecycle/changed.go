@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -9,48 +10,48 @@ import (
 )
 
 // changedSince says what differs from the image of that name in the applied
-// receipt.
-func changedSince(img *image, s *situation, changes []PathChange) string {
+// receipt, in the words of [catalogue.Explain].
+func changedSince(ctx context.Context, img *image, w *want, s *situation, changes []PathChange) string {
 	if s.unknown() != nil {
 		return "the registry has no image of this fingerprint"
 	}
 	if s.applied == nil {
 		return "it was never built"
 	}
-	i := slices.IndexFunc(s.applied.Images, func(k receipt.Image) bool { return k.Name == img.status.Name })
-	if i < 0 {
-		return "it is new in the catalogue"
-	}
-	changed := changedKeys(s.applied.Images[i].Preimage, img.state.Preimage)
-	if len(changed) == 0 {
+	x, err := catalogue.Explain(ctx, img.status.Name, recordedSide(s.applied), catalogue.Side{States: w.states}, nil)
+	if err != nil || !x.Changed {
 		return "the registry has no image of this fingerprint"
 	}
-	if tree := slices.Index(changed, "tree"); tree >= 0 {
-		own := slices.DeleteFunc(slices.Clone(changes), func(c PathChange) bool { return !slices.Contains(c.Images, img.status.Name) })
-		changed[tree] = "its inputs (" + firstPaths(own, 3) + ")"
-		if len(own) == 0 {
-			changed[tree] = "its inputs"
+	var reasons []string
+	for _, r := range x.Reasons {
+		if r.Kind == catalogue.ReasonInput {
+			reasons = append(reasons, inputsChanged(img, changes))
+		} else {
+			reasons = append(reasons, r.String())
 		}
 	}
-	return strings.Join(changed, ", ") + " changed"
+	return strings.Join(reasons, "; ")
 }
 
-// changedKeys returns the keys under which two preimages differ, sorted.
-func changedKeys(before []receipt.Field, after []catalogue.Field) []string {
-	old := map[string]string{}
-	for _, f := range before {
-		old[f.Key] = f.Value
-	}
-	var changed []string
-	for _, f := range after {
-		if v, ok := old[f.Key]; !ok || v != f.Value {
-			changed = append(changed, f.Key)
+// recordedSide is what a record says of its images, without their files.
+func recordedSide(r *receipt.Record) catalogue.Side {
+	var side catalogue.Side
+	for _, img := range r.Images {
+		st := catalogue.State{Image: catalogue.Image{Name: img.Name}, Fingerprint: catalogue.Fingerprint(img.Fingerprint), Bases: img.Bases}
+		for _, f := range img.Preimage {
+			st.Preimage = append(st.Preimage, catalogue.Field(f))
 		}
-		delete(old, f.Key)
+		side.States = append(side.States, st)
 	}
-	for key := range old {
-		changed = append(changed, key)
+	return side
+}
+
+// inputsChanged names the first of the paths that the plan found among the
+// image's inputs.
+func inputsChanged(img *image, changes []PathChange) string {
+	own := slices.DeleteFunc(slices.Clone(changes), func(c PathChange) bool { return !slices.Contains(c.Images, img.status.Name) })
+	if len(own) == 0 {
+		return "its inputs changed"
 	}
-	slices.Sort(changed)
-	return changed
+	return "its inputs (" + firstPaths(own, 3) + ") changed"
 }

@@ -27,7 +27,7 @@ func (l *Lifecycle) want(ctx context.Context, commit source.Commit) (*want, erro
 	}
 	states, err := c.States(ctx, commit.Tree)
 	if err != nil {
-		return nil, &Error{Op: "compute fingerprints", On: "commit " + short(commit.ID), Class: ErrSource, Err: err}
+		return nil, &Error{Op: "compute fingerprints of", On: "commit " + short(commit.ID), Class: ErrSource, Err: err}
 	}
 	return &want{commit: commit, catalogue: c, states: states}, nil
 }
@@ -55,7 +55,7 @@ func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []
 		if img.status.Build() {
 			building = true
 			if img.status.Reason == "" {
-				img.status.Reason = changedSince(img, s, p.Changes)
+				img.status.Reason = changedSince(ctx, img, w, s, p.Changes)
 			}
 			p.Reasons = append(p.Reasons, fmt.Sprintf("image %s has to be built: %s", img.status.Name, img.status.Reason))
 		}

@@ -133,7 +133,7 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 func (e *BuildError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "build image %q: %s", e.Image, e.Reason)
+	fmt.Fprintf(&b, "build image %s: %s", e.Image, e.Reason)
 	for _, m := range e.Missing {
 		fmt.Fprintf(&b, "\n  %s is not declared: add %q to the inputs of %q", m.Path, m.Pattern, e.Image)
 	}

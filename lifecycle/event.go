@@ -11,8 +11,8 @@ import (
 type EventType string
 
 // The types of event, in the order of a delivery. Each but EventStarted,
-// EventLeaseAwaited, EventPlanned and EventRendered is sent after the durable
-// effect that it names.
+// EventLeaseAwaited, EventPlanned, EventRendered and EventImageBuilding is sent
+// after the durable effect that it names.
 const (
 	// EventStarted: an operation began; nothing was read or written yet.
 	EventStarted EventType = "started"
@@ -27,6 +27,8 @@ const (
 	// EventImageReused: the registry answered for an image of the same
 	// fingerprint: Event.Image.
 	EventImageReused EventType = "image-reused"
+	// EventImageBuilding: the build of an image begins: Event.Image.
+	EventImageBuilding EventType = "image-building"
 	// EventImageBuilt: an image was built, and the registry answers for it:
 	// Event.Image.
 	EventImageBuilt EventType = "image-built"
@@ -60,7 +62,7 @@ const (
 // EventTypes returns all types of event, in the order of a delivery.
 func EventTypes() []EventType {
 	return []EventType{
-		EventStarted, EventLeaseAwaited, EventPlanned, EventRendered, EventImageReused, EventImageBuilt, EventLeaseAcquired,
+		EventStarted, EventLeaseAwaited, EventPlanned, EventRendered, EventImageReused, EventImageBuilding, EventImageBuilt, EventLeaseAcquired,
 		EventReceiptWritten, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
 		EventLeaseReleased, EventFinished,
 	}

@@ -43,8 +43,10 @@ type ReconcileRequest struct {
 	// begins, nothing is delivered, and all failures are reported together.
 	CancelBuilds bool
 	// Output returns the writer for what the tools that build an image print.
-	// It is called once for each image that is built. Nil discards: a failed
-	// build's error carries the end of its output in any case.
+	// It is called once for each image that is built, after the event that says
+	// that its build begins. If the writer is an io.Closer, it is closed when the
+	// build has ended, whatever came of it. Nil discards: a failed build's error
+	// carries the end of its output in any case.
 	Output func(image string) io.Writer
 }
 
@@ -168,8 +170,8 @@ func (o *operation) plan(ctx context.Context, w *want, s *situation, res *Reconc
 
 // buildAll builds what has to be built. The overlay is rendered before the
 // builds, so that a mistake in it shows before they take their time, and before
-// anything is written anywhere; so does an image that nothing builds, and one
-// that is not for the target's nodes.
+// anything is written anywhere; so do an image that nothing builds, one that its
+// builder knows it cannot build, and one that is not for the target's nodes.
 func (o *operation) buildAll(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
 	if err := o.tryOut(ctx, r, images, res); err != nil {
 		return err
@@ -189,7 +191,7 @@ func (o *operation) tryOut(ctx context.Context, r ReconcileRequest, images []*im
 	if err == nil {
 		err = o.checkCoverage(ctx, r.Commit.Tree, images)
 	}
-	return errors.Join(o.lackBuilders(images), err)
+	return errors.Join(o.lackBuilders(images), o.checkBuilds(ctx, r, images), err)
 }
 
 // underLease runs f while the lease is renewed, and ends f's context with

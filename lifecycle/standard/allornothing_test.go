@@ -164,7 +164,7 @@ func TestAllFailuresAreReported(t *testing.T) {
 		both.Wait()
 		return &lifecycle.BuildError{Image: image, Reason: "it is broken"}
 	})
-	if err == nil || !errors.Is(err, lifecycle.ErrSource) || !regexp.MustCompile(`(?s)^build image "api": .*build image "mail": `).MatchString(err.Error()) {
+	if err == nil || !errors.Is(err, lifecycle.ErrSource) || !regexp.MustCompile(`(?s)^build image api: .*build image mail: `).MatchString(err.Error()) {
 		t.Errorf("got %v, want both failures", err)
 	}
 	s.nothingRecorded(c.Config())
