@@ -30,6 +30,9 @@ type Plan struct {
 	// and RUN --mount=from=, in the order of their first use, each once. Neither
 	// scratch nor stages are among them.
 	Bases []string
+	// From are the FROM instructions of the stages that the target needs whose
+	// base is an image, in their order. Scratch is not among them.
+	From []From
 	// Frontend is File.Frontend, unless the build argument BUILDKIT_SYNTAX
 	// overrides it.
 	Frontend string
@@ -160,6 +163,9 @@ func (p *planner) refuse(s *stage) {
 			if d.err != nil {
 				p.errorf(c.line, "%s %v", strings.ToUpper(c.Name()), d.err)
 			}
+		}
+		if s.image != "" && s.image != scratch && s.err == nil {
+			p.plan.From = append(p.plan.From, From{Line: s.line, Image: s.image, Platform: s.platform})
 		}
 	}
 }

@@ -206,3 +206,22 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+func TestPlanFrom(t *testing.T) {
+	t.Parallel()
+	const content = `ARG MADE=linux/386
+FROM --platform=$BUILDPLATFORM a AS build
+FROM --platform=$MADE b AS made
+FROM scratch AS empty
+FROM c AS other
+FROM --platform=$TARGETPLATFORM d
+COPY --from=build /x /
+COPY --from=made /x /
+COPY --from=e /x /
+`
+	p := planned(t, content, Options{Platform: "linux/arm/v7"})
+	want := []From{{Line: 2, Image: "a"}, {Line: 3, Image: "b", Platform: "linux/386"}, {Line: 6, Image: "d", Platform: "linux/arm/v7"}}
+	if d := cmp.Diff(want, p.From); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

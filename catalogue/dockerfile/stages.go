@@ -16,6 +16,7 @@ type stage struct {
 	line     int
 	base     *stage // nil if its base is an image
 	image    string // if its base is an image
+	platform string // that its base is to be for; "" if only the builder knows it
 	commands []command
 	needed   bool
 	err      *refusal    // what is wrong with its FROM instruction
@@ -39,7 +40,8 @@ func (p *planner) define(parsed []instructions.Stage) {
 			s.commands = append(s.commands, command{Command: c, line: firstLine(c.Location())})
 		}
 		p.stages = append(p.stages, s)
-		name, refused := p.reference(from)
+		name, platform, refused := p.reference(from)
+		s.platform = platform
 		if refused != nil {
 			refused.reason = fmt.Sprintf("FROM %s: %s", from.BaseName, refused.reason)
 			s.err = refused
@@ -60,18 +62,24 @@ type refusal struct {
 	always bool // BuildKit refuses it also where the target does not need the stage
 }
 
-// reference is the stage or image that a FROM instruction names.
-func (p *planner) reference(from instructions.Stage) (string, *refusal) {
+// reference is the stage or image that a FROM instruction names, and the platform
+// that it asks for.
+func (p *planner) reference(from instructions.Stage) (name, platform string, refused *refusal) {
+	platform = p.options.Platform
 	if from.Platform != "" {
 		// A platform that only the builder knows will do: it chooses among the
 		// images that a reference stands for, and does not change the reference.
-		if _, r := p.value(from.Platform); r != nil {
+		e, r := p.value(from.Platform)
+		if r != nil {
 			r.reason = "--platform=" + from.Platform + " " + r.reason
-			return "", r
+			return "", "", r
+		}
+		if platform = e.value; e.unknown != "" {
+			platform = ""
 		}
 	}
 	e, r := p.value(from.BaseName)
-	name := e.value
+	name = e.value
 	if r == nil && e.unknown != "" {
 		r = &refusal{reason: e.unknown}
 	}
@@ -81,13 +89,13 @@ func (p *planner) reference(from instructions.Stage) (string, *refusal) {
 	switch err := checkReference(name); {
 	case r != nil:
 		r.always = r.always || e.unknown == "" && err != nil
-		return "", r
+		return "", "", r
 	case isMeant && !isStage:
-		return "", &refusal{fmt.Sprintf("is an image for BuildKit: write the stage's name as %s", lower), true}
+		return "", "", &refusal{fmt.Sprintf("is an image for BuildKit: write the stage's name as %s", lower), true}
 	case err != nil:
-		return "", &refusal{fmt.Sprintf("%q %v", name, err), true}
+		return "", "", &refusal{fmt.Sprintf("%q %v", name, err), true}
 	}
-	return name, nil
+	return name, platform, nil
 }
 
 // value expands a word of a FROM instruction.

@@ -168,6 +168,20 @@ type NotSuppliedError struct {
 
 // Error names them all.
 func (e *NotSuppliedError) Error() string {
+	// Advice is how the backend is given them, in a line; may be empty.
+	Advice string
+}
+
+// flags are those of kubectl pharos that supply what is not there.
+func (e *NotSuppliedError) flags() string {
+	var flags []string
+	for _, id := range e.Secrets {
+		flags = append(flags, "--secret id="+id+",src=FILE (or env=NAME)")
+	}
+	for _, id := range e.SSH {
+		flags = append(flags, "--ssh "+id+"=SOCKET")
+	}
+	return "Supply it with " + strings.Join(flags, ", ")
 	var parts []string
 	if n := len(e.Secrets); n > 0 {
 		parts = append(parts, plural(n, "secret", "secrets")+" "+strings.Join(e.Secrets, ", "))

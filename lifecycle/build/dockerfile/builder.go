@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -44,9 +45,15 @@ type Builder struct {
 	backend  Backend
 	registry Registry
 	log      *slog.Logger
+	// fitting holds, as baseKey, which bases were found to be for which platforms:
+	// what a digest leads to stays as it is.
+	fitting sync.Map
 }
 
-var _ lifecycle.Builder = (*Builder)(nil)
+var (
+	_ lifecycle.Builder = (*Builder)(nil)
+	_ lifecycle.Checker = (*Builder)(nil)
+)
 
 // New returns a Builder. It fails if there is no backend or no registry.
 // Neither is asked for anything yet.
@@ -69,16 +76,15 @@ type build struct {
 	request lifecycle.BuildRequest
 	recipe  *catalogue.DockerfileBuild
 	file    string // the Dockerfile's path
+	// early says that images it is built on may not be there yet.
+	early bool
 }
 
-// Build implements [lifecycle.Builder]. Errors that the image's inputs cause are
-// *[lifecycle.BuildError]; those of BuildKit, the registry and their machines
-// are *[lifecycle.Error], and hold a *[NotSuppliedError] if secrets are not
-// there; if ctx ends, the error matches its cause.
-func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
-	name := r.State.Image.Name
-	if r.State.Image.Build.Dockerfile == nil {
-		return lifecycle.BuildResult{}, &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for a Dockerfile"}
+// start is the build of a request.
+func (b *Builder) start(r lifecycle.BuildRequest) (*build, error) {
+	recipe := r.State.Image.Build.Dockerfile
+	if recipe == nil {
+		return nil, &lifecycle.BuildError{Image: r.State.Image.Name, Reason: "its recipe is not one for a Dockerfile"}
 	}
 	if r.Output == nil {
 		r.Output = io.Discard
@@ -86,11 +92,26 @@ func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycl
 	if r.Full.Objects == nil {
 		r.Full = r.State.Inputs
 	}
-	recipe := r.State.Image.Build.Dockerfile
-	run := &build{Builder: b, request: r, recipe: recipe, file: dockerfilePath(recipe)}
+	return &build{Builder: b, request: r, recipe: recipe, file: dockerfilePath(recipe)}, nil
+}
+
+// stopped is the error of a build whose ctx has ended.
+func (b *build) stopped(ctx context.Context) error {
+	return &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: context.Cause(ctx)}
+}
+
+// Build implements [lifecycle.Builder]. Errors that the image's inputs cause are
+// *[lifecycle.BuildError]; those of BuildKit, the registry and their machines
+// are *[lifecycle.Error], and hold a *[NotSuppliedError] if secrets are not
+// there; if ctx ends, the error matches its cause.
+func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
+	run, err := b.start(r)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
 	res, err := run.run(ctx)
 	if err != nil && ctx.Err() != nil {
-		return lifecycle.BuildResult{}, &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
+		return lifecycle.BuildResult{}, run.stopped(ctx)
 	}
 	return res, err
 }

@@ -19,7 +19,7 @@ func (b *build) explain(ctx context.Context, p *plan, err error) error {
 	name := b.request.State.Image.Name
 	if lacking, ok := errors.AsType[*NotSuppliedError](err); ok {
 		return &lifecycle.Error{Op: "build image", On: name, Err: lacking,
-			Advice: "Supply them to what builds; their values are no part of the repository. Or take them out of the recipe."}
+			Advice: cmp.Or(lacking.Advice, "Supply them to what builds; their values are no part of the repository") + ". Or take " + plural(len(lacking.Secrets)+len(lacking.SSH), "it", "them") + " out of the recipe."}
 	}
 	failed, ok := errors.AsType[*SolveError](err)
 	if !ok {

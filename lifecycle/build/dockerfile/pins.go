@@ -20,6 +20,9 @@ func (b *build) pin(p *plan, found *problems) {
 	same := map[string]Pin{} // by what BuildKit calls the reference
 	for _, ref := range slices.Compact(written) {
 		pin := Pin{Reference: ref, Image: b.imageOf(ref, written)}
+		if b.early && pin.Image == "" && slices.Contains(b.request.State.Dependencies, ref) {
+			continue
+		}
 		if !byDigest(pin.Image) {
 			found.say("%s: it is built on %s, which is not known by digest", b.file, ref)
 			continue
@@ -57,7 +60,8 @@ func digestOf(ref string) string {
 
 func byDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
 
-// contextsOf are the named contexts that give the frontend its images. BuildKit
+// contextsOf are the named contexts that give the frontend its images, also those
+// that the Dockerfile names by digest: a Backend may have them from elsewhere. BuildKit
 // looks one up by the familiar name of a reference, without ":latest", and takes
 // it for a stage of that name as well, instead of all that the stage does: one
 // whose name a stage has is left out, and only the policy stands for it.
@@ -65,7 +69,7 @@ func contextsOf(pins []Pin, stages []string) map[string]string {
 	contexts := map[string]string{}
 	for _, p := range pins {
 		name := contextName(p.Reference)
-		if name != "" && !byDigest(p.Reference) && !slices.Contains(stages, strings.ToLower(name)) {
+		if name != "" && !slices.Contains(stages, strings.ToLower(name)) {
 			contexts[name] = p.Image
 		}
 	}
@@ -90,13 +94,12 @@ const imageScheme = "docker-image://"
 
 // policyOf makes a source policy that turns references into theirs by digest,
 // wherever a frontend or an ONBUILD instruction names them, and refuses all
-// other images that are not named by digest.
+// other images that are not named by digest. A reference that has its digest
+// already is named too: BuildKit may know the registry by another name, which a
+// Backend puts there.
 func policyOf(pins []Pin) ([]byte, error) {
 	policy := &spb.Policy{Version: 1}
 	for _, p := range pins {
-		if byDigest(p.Reference) {
-			continue
-		}
 		from, err := identifier(p.Reference)
 		if err != nil {
 			return nil, err

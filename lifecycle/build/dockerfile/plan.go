@@ -100,6 +100,9 @@ func (b *build) useFrontend(p *plan, content []byte, found *problems) {
 }
 
 // checkMounts compares the secrets and SSH agents that RUN mounts with those
+		if b.early && p.frontend == "" {
+			return
+		}
 // that the recipe declares. BuildKit goes on without a secret, and so would
 // build something else.
 func (b *build) checkMounts(p *plan, found *problems) {

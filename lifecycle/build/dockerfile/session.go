@@ -73,6 +73,12 @@ type supplies struct {
 	masked [][]byte
 }
 
+// Supplied implements Supplier.
+func (d *daemon) Supplied(ctx context.Context, secrets, ssh []string) error {
+	_, err := d.supplies(ctx, Solve{Secrets: secrets, SSH: ssh})
+	return err
+}
+
 // supplies looks for all that a recipe declares.
 func (d *daemon) supplies(ctx context.Context, s Solve) (*supplies, error) {
 	given := &supplies{secrets: map[string][]byte{}}
@@ -102,6 +108,7 @@ func (d *daemon) supplies(ctx context.Context, s Solve) (*supplies, error) {
 		agents = append(agents, sshprovider.AgentConfig{ID: id, Paths: []string{socket}})
 	}
 	if len(lacking.Secrets)+len(lacking.SSH) > 0 {
+		lacking.Advice = lacking.flags()
 		return nil, lacking
 	}
 	if len(agents) > 0 {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -27,7 +28,10 @@ type Backend struct {
 	interval time.Duration
 }
 
-var _ dockerfile.Backend = (*Backend)(nil)
+var (
+	_ dockerfile.Backend  = (*Backend)(nil)
+	_ dockerfile.Supplier = (*Backend)(nil)
+)
 
 // New returns a Backend. It makes no call. The error says all that is wrong with the
 // Config.
@@ -88,10 +92,25 @@ func (b *Backend) supplied(s dockerfile.Solve) error {
 	if b.config.SSHSecret == "" {
 		lacking.SSH = s.SSH
 	}
-	if len(lacking.Secrets)+len(lacking.SSH) > 0 {
-		return lacking
+	if len(lacking.Secrets)+len(lacking.SSH) == 0 {
+		return nil
 	}
-	return nil
+	var fields []string
+	if len(lacking.Secrets) > 0 {
+		fields = append(fields, "spec.buildkit.job.buildSecret")
+	}
+	if len(lacking.SSH) > 0 {
+		fields = append(fields, "spec.buildkit.job.sshSecret")
+	}
+	lacking.Advice = fmt.Sprintf("Jobs take it from a Secret in namespace %s whose keys are the ids: name it in %s of the Target; what is given to this machine (--secret, --ssh) does not reach them",
+		b.config.Namespace, strings.Join(fields, " and "))
+	return lacking
+}
+
+// Supplied implements dockerfile.Supplier. Whether the Secrets are there and hold
+// these keys is found out by the Job.
+func (b *Backend) Supplied(_ context.Context, secrets, ssh []string) error {
+	return b.supplied(dockerfile.Solve{Secrets: secrets, SSH: ssh})
 }
 
 // ensure returns the Job of a build: one that is there and has not failed, or a new
