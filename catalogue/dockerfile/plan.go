@@ -154,6 +154,9 @@ func (p *planner) run() error {
 	}
 	p.plan.Triggers = p.passedOn(p.stages[target])
 	return nil
+		if s.image != "" && s.image != scratch && s.err == nil {
+			p.plan.From = append(p.plan.From, From{Line: s.line, Image: s.image, Platform: s.platform})
+		}
 }
 
 // refuse notes what BuildKit refuses in a stage that the target does not need.
@@ -163,9 +166,6 @@ func (p *planner) refuse(s *stage) {
 			if d.err != nil {
 				p.errorf(c.line, "%s %v", strings.ToUpper(c.Name()), d.err)
 			}
-		}
-		if s.image != "" && s.image != scratch && s.err == nil {
-			p.plan.From = append(p.plan.From, From{Line: s.line, Image: s.image, Platform: s.platform})
 		}
 	}
 }

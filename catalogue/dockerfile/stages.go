@@ -9,6 +9,16 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
+// From is a FROM instruction that names an image.
+type From struct {
+	Line  int    // of the instruction, counted from 1
+	Image string // the reference, as it is in Plan.Bases
+	// Platform is the platform that the stage is for: that of --platform, else
+	// Options.Platform. It is empty if only the machine that builds knows it, as
+	// for --platform=$BUILDPLATFORM.
+	Platform string
+}
+
 // stage is a FROM instruction and what follows it.
 type stage struct {
 	index    int

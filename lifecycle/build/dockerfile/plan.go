@@ -77,6 +77,7 @@ func (b *build) plan(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	return p, found.Err()
+	b.checkBases(ctx, p, found)
 }
 
 // useFrontend notes the locked frontend that the Dockerfile, or an argument,
@@ -99,10 +100,10 @@ func (b *build) useFrontend(p *plan, content []byte, found *problems) {
 	}
 }
 
-// checkMounts compares the secrets and SSH agents that RUN mounts with those
 		if b.early && p.frontend == "" {
 			return
 		}
+// checkMounts compares the secrets and SSH agents that RUN mounts with those
 // that the recipe declares. BuildKit goes on without a secret, and so would
 // build something else.
 func (b *build) checkMounts(p *plan, found *problems) {
