@@ -20,7 +20,8 @@
 //     on purpose and is not reported, unless it is an ignore file without which
 //     more would be taken.
 //   - files: all below its folder. What of it is an input is for the catalogue to
-//     say, so nothing counts as left out.
+//     say, so nothing counts as left out. What the builder would refuse of them is
+//     reported.
 //
 // Where it cannot be known what is read, patterns are not said to be unread.
 package inputs

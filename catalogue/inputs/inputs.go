@@ -27,6 +27,8 @@ type Config = gopackage.Config
 //   - sources of a Dockerfile that match nothing, or of which it cannot be said
 //     what they take
 //   - Go packages that do not load
+//   - what an image of files is refused for when it is built, but for pointers of
+//     Git LFS that no .gitattributes file announces, and platforms
 //
 // What catalogue.Check finds is not among them. The findings come in the
 // catalogue's order. That there is no go command is one more, on no image, if
@@ -63,6 +65,7 @@ func Check(ctx context.Context, tree source.Tree, c Config) ([]catalogue.Finding
 			err = k.dockerfile()
 		case image.Build.Files != nil:
 			k.files()
+			err = k.refused()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("check image %s: %w", image.Name, err)

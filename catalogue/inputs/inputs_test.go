@@ -234,6 +234,30 @@ func TestCheck(t *testing.T) {
 			yaml: image("{files: {from: site/src}}", "site/src/a.ts, site/README.md"),
 			want: []string{`inputs: of "site/README.md" (1 file) nothing is read by site/src, so its changes build the image again for nothing: remove it`},
 		},
+		"a file, of which no image is made": {
+			yaml: image("{files: {from: site/package.json}}", "site/package.json"),
+			want: []string{`build.files.from: site/package.json is a file, and an image is made of a folder: write from: site, with "site/package.json" as its pattern among the inputs`},
+		},
+		"a file, of which an artifact is made": {yaml: image("{files: {from: site/package.json, mediaType: application/json}}", "site/package.json")},
+		"a root for a file": {
+			yaml: image("{files: {from: site/package.json, root: /x, mediaType: application/json}}", "site/package.json"),
+			want: []string{"build.files.root: /x is for a folder, and package.json goes in as it is: leave root out"},
+		},
+		"several files for a file's type": {
+			yaml: image("{files: {from: site/src/lib, mediaType: application/wasm}}", "site/src/lib"),
+			want: []string{"build.files.mediaType: application/wasm is the type of one file, and site/src/lib holds 2: name the file in build.files.from, or a type that ends with .tar+gzip"},
+		},
+		"deletions": {
+			yaml: image("{files: {from: f}}", "f"), more: "-- f/.wh.a --\n",
+			want: []string{"f/.wh.a: in an image's layer a name that begins with .wh. is a deletion: exclude it, or call it otherwise"},
+		},
+		"a recipe of files that is wrong itself": {
+			yaml: image("{files: {from: site, root: /.wh.x, mediaType: application/vnd.oci.image.layer.v1.tar+zstd}}", "site"),
+			want: []string{
+				"build.files.mediaType: layers are compressed with gzip, not as application/vnd.oci.image.layer.v1.tar+zstd: leave it out",
+				"build.files.root: /.wh.x: in an image's layer a name that begins with .wh. is a deletion",
+			},
+		},
 		"files of a folder that is not there": {yaml: image("{files: {from: site/none}}", "site")},
 	} {
 		found, err := inputs.Check(t.Context(), makeTree(t, c.yaml, c.more), inputs.Config{Env: os.Environ(), TempDir: t.TempDir()})

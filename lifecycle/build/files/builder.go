@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/filesrecipe"
 	"github.com/pharos-dev/pharos/internal/gocommand"
 	"github.com/pharos-dev/pharos/internal/scratch"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -80,7 +81,7 @@ type build struct {
 	request   lifecycle.BuildRequest
 	recipe    *catalogue.FilesBuild
 	platforms []catalogue.Platform
-	form      form
+	form      filesrecipe.Form
 }
 
 // Build implements [lifecycle.Builder]. Errors that the image's inputs or its
@@ -148,23 +149,56 @@ func (b *build) run(ctx context.Context) (res lifecycle.BuildResult, err error) 
 func (b *build) checkRecipe() error {
 	p := problem.List{Image: b.request.State.Image.Name}
 	b.platforms = ociimage.Platforms(b.request.State.Image, "images of files", &p)
-	var err error
-	if b.form, err = formOf(b.recipe.MediaType); err != nil {
-		p.Add("build.files.mediaType: %v", err)
-	}
-	if !b.form.artifact && strings.Contains(path.Clean("/"+b.recipe.Root), "/"+layer.Whiteout) {
-		p.Add("build.files.root: %s: in an image's layer a name that begins with %s is a deletion", b.recipe.Root, layer.Whiteout)
+	var problems []string
+	b.form, problems = filesrecipe.Check(*b.recipe)
+	for _, problem := range problems {
+		p.Add("%s", problem)
 	}
 	return p.Err()
 }
 
+// find finds the recipe's folder, or its file, among the inputs.
+func (b *build) find(ctx context.Context) (*filesrecipe.Content, error) {
+	p := problem.List{Image: b.request.State.Image.Name}
+	found, err := filesrecipe.Find(ctx, b.request.State.Inputs, *b.recipe, b.form)
+	refused, isRefused := errors.AsType[*filesrecipe.RefusedError](err)
+	switch {
+	case errors.Is(err, filesrecipe.ErrMissing):
+		if err := b.missing(ctx, &p); err != nil {
+			return nil, b.failed(err)
+		}
+	case isRefused:
+		for _, reason := range refused.Reasons {
+			p.Add("%s", reason)
+		}
+	case err != nil:
+		return nil, b.failed(err)
+	}
+	return found, p.Err()
+}
+
+// missing says how what is not among the inputs becomes one of them.
+func (b *build) missing(ctx context.Context, p *problem.List) error {
+	from := path.Clean("./" + b.recipe.From)
+	_, err := b.request.Full.Lookup(ctx, from)
+	switch {
+	case errors.Is(err, source.ErrNotFound):
+		p.Add("build.files.from: the tree has no %s", from)
+	case err != nil:
+		return err
+	default:
+		p.Miss(from, problem.Literal(from))
+	}
+	return nil
+}
+
 // index is the image or the artifact, for each platform.
-func (b *build) index(l *layer.Layer, what *content) (v1.ImageIndex, int64, error) {
+func (b *build) index(l *layer.Layer, what *filesrecipe.Content) (v1.ImageIndex, int64, error) {
 	images := make([]v1.Image, len(b.platforms))
 	for i, p := range b.platforms {
 		var err error
-		if b.form.artifact {
-			images[i], err = newArtifact(l, what.title)
+		if b.form.Artifact {
+			images[i], err = newArtifact(l, what.Title)
 		} else {
 			images[i], err = ociimage.New(ociimage.Scratch(), p, []*layer.Layer{l}, nil)
 		}

@@ -7,7 +7,10 @@ import (
 	"io"
 	"path"
 
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/filesrecipe"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 )
 
@@ -15,31 +18,31 @@ import (
 var modes = layer.Modes{Dir: 0o755, File: 0o644, Executable: 0o755}
 
 // layer packs what goes in into a file.
-func (b *build) layer(ctx context.Context, what *content, file string) (l *layer.Layer, err error) {
+func (b *build) layer(ctx context.Context, what *filesrecipe.Content, file string) (l *layer.Layer, err error) {
 	objects := b.request.State.Inputs.Objects
-	if what.file.ID != "" {
-		err := open(ctx, objects, what.file, func(r io.Reader, _ int64) (err error) {
-			l, err = layer.Blob(file, b.form.mediaType, r)
+	if what.File.ID != "" {
+		err := open(ctx, objects, what.File, func(r io.Reader, _ int64) (err error) {
+			l, err = layer.Blob(file, types.MediaType(b.form.MediaType), r)
 			return err
 		})
 		if err != nil {
-			err = fmt.Errorf("%s: %w", what.title, err)
+			err = fmt.Errorf("%s: %w", what.Title, err)
 		}
 		return l, err
 	}
 	pack := layer.Plain
-	if b.form.gzip {
+	if b.form.Gzip {
 		pack = layer.Gzipped
 	}
-	return pack(file, b.form.mediaType, modes, func(to *layer.Archive) error {
+	return pack(file, types.MediaType(b.form.MediaType), modes, func(to *layer.Archive) error {
 		root := path.Clean("/" + b.recipe.Root)[1:]
 		if err := to.Dir(root); err != nil {
 			return err
 		}
 		// Git sorts the entries of a folder as an archive has their names.
-		return what.folder.Walk(ctx, func(name string, e source.Entry) error {
+		return what.Folder.Walk(ctx, func(name string, e source.Entry) error {
 			if err := add(ctx, to, objects, path.Join(root, name), e); err != nil {
-				return fmt.Errorf("%s: %w", path.Join(what.from, name), err)
+				return fmt.Errorf("%s: %w", path.Join(what.From, name), err)
 			}
 			return nil
 		})

@@ -1,10 +1,6 @@
-package files
+package filesrecipe
 
-import (
-	"testing"
-
-	"github.com/google/go-containerregistry/pkg/v1/types"
-)
+import "testing"
 
 func FuzzFormOf(f *testing.F) {
 	for _, mediaType := range []string{
@@ -17,11 +13,11 @@ func FuzzFormOf(f *testing.F) {
 		form, err := formOf(mediaType)
 		switch {
 		case err != nil:
-		case !form.artifact && (!form.tar || form.mediaType != types.OCILayer && form.mediaType != types.OCIUncompressedLayer):
+		case !form.Artifact && (!form.Tar || form.MediaType != Layer && form.MediaType != UncompressedLayer):
 			t.Errorf("%q makes an image of %+v", mediaType, form)
-		case form.artifact && string(form.mediaType) != mediaType:
-			t.Errorf("%q makes an artifact of the type %s", mediaType, form.mediaType)
-		case form.gzip && !form.tar:
+		case form.Artifact && form.MediaType != mediaType:
+			t.Errorf("%q makes an artifact of the type %s", mediaType, form.MediaType)
+		case form.Gzip && !form.Tar:
 			t.Errorf("%q compresses what is no archive", mediaType)
 		}
 	})
