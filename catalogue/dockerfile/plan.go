@@ -151,12 +151,12 @@ func (p *planner) run() error {
 			return p.file.errorf(s.line, "the target runs more than %d instructions", MaxInstructions)
 		}
 		p.evaluate(s)
-	}
-	p.plan.Triggers = p.passedOn(p.stages[target])
-	return nil
 		if s.image != "" && s.image != scratch && s.err == nil {
 			p.plan.From = append(p.plan.From, From{Line: s.line, Image: s.image, Platform: s.platform})
 		}
+	}
+	p.plan.Triggers = p.passedOn(p.stages[target])
+	return nil
 }
 
 // refuse notes what BuildKit refuses in a stage that the target does not need.

@@ -164,10 +164,6 @@ func (e *SolveError) Unwrap() error { return e.Err }
 // that nobody supplied.
 type NotSuppliedError struct {
 	Secrets, SSH []string // ids, sorted
-}
-
-// Error names them all.
-func (e *NotSuppliedError) Error() string {
 	// Advice is how the backend is given them, in a line; may be empty.
 	Advice string
 }
@@ -182,6 +178,10 @@ func (e *NotSuppliedError) flags() string {
 		flags = append(flags, "--ssh "+id+"=SOCKET")
 	}
 	return "Supply it with " + strings.Join(flags, ", ")
+}
+
+// Error names them all.
+func (e *NotSuppliedError) Error() string {
 	var parts []string
 	if n := len(e.Secrets); n > 0 {
 		parts = append(parts, plural(n, "secret", "secrets")+" "+strings.Join(e.Secrets, ", "))

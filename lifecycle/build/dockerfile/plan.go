@@ -72,12 +72,12 @@ func (b *build) plan(ctx context.Context) (*plan, error) {
 	}
 	b.pin(p, found)
 	b.useFrontend(p, content, found)
+	b.checkBases(ctx, p, found)
 	b.checkMounts(p, found)
 	if err := b.checkReads(ctx, p, found); err != nil {
 		return nil, err
 	}
 	return p, found.Err()
-	b.checkBases(ctx, p, found)
 }
 
 // useFrontend notes the locked frontend that the Dockerfile, or an argument,
@@ -94,15 +94,15 @@ func (b *build) useFrontend(p *plan, content []byte, found *problems) {
 	p.frontend = b.request.State.Frontend
 	if slices.Contains(b.request.State.Dependencies, written) {
 		p.frontend = b.request.Images[written]
+		if b.early && p.frontend == "" {
+			return
+		}
 	}
 	if !byDigest(p.frontend) {
 		found.say("%s: its frontend %s is not known by digest", b.file, written)
 	}
 }
 
-		if b.early && p.frontend == "" {
-			return
-		}
 // checkMounts compares the secrets and SSH agents that RUN mounts with those
 // that the recipe declares. BuildKit goes on without a secret, and so would
 // build something else.
