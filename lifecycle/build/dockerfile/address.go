@@ -130,7 +130,7 @@ func (d *daemon) solve(ctx context.Context, c *client.Client, s Solve, given *su
 	if err := json.Unmarshal(s.Policy, policy); err != nil {
 		return "", fmt.Errorf("read the source policy: %w", err)
 	}
-	files := newContextFS(ctx, s.Inputs)
+	files := newContextFS(ctx, s.Inputs, s.Epoch)
 	frontend, attributes := s.Attributes()
 	options := client.SolveOpt{
 		Exports:       []client.ExportEntry{r.export},

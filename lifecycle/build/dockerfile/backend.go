@@ -54,6 +54,10 @@ type Solve struct {
 	Policy []byte
 	// Platforms are those that the result has to have, sorted.
 	Platforms []string
+	// Epoch is the build argument SOURCE_DATE_EPOCH, in seconds since 1970. It is
+	// not in the future, and the exporter sets later times to it, so no file of
+	// the context is to be older.
+	Epoch int64
 	// Repository and Tag are where to push to, "localhost:5000/dev/web" and
 	// "fp-…".
 	Repository, Tag string

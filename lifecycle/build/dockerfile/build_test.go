@@ -167,3 +167,29 @@ func TestBuildObeysIgnoreRules(t *testing.T) {
 		t.Errorf("the image's files (-want +got)\n%s", d)
 	}
 }
+
+// What a step of one image left in a cache mount, another image's does not see.
+func TestCacheMountsAreOfOneImage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base := f.host + "/base:1"
+	lock := map[string]string{base: f.busybox(base)}
+	for _, c := range []struct{ recipe, repository, command, want string }{
+		{"", "/dev/web", "echo left >/c/x && cp /c/x /x", "left\n"},
+		{"", "/dev/web", "true && cp /c/x /x", "left\n"},
+		{"", "/dev/other", "ls /c | wc -l >/x", "0\n"},
+		{"{args: {BUILDKIT_CACHE_MOUNT_NS: shared}}", "/dev/web", "ls /c | wc -l >/x && echo left >/c/x", "0\n"},
+		{"{args: {BUILDKIT_CACHE_MOUNT_NS: shared}}", "/dev/other", "true && cp /c/x /x", "left\n"},
+	} {
+		r := f.request(project{recipe: c.recipe, lock: lock, files: map[string]string{"Dockerfile": "FROM " + base + "\nRUN --mount=type=cache,target=/c " + c.command + "\n"}})
+		r.Repository = f.host + c.repository
+		res := f.build(r)
+		img, err := f.registry.Image(t.Context(), r.Repository+"@"+string(res.Digest), "linux/amd64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := contentOf(t, img)["x"]; got != c.want {
+			t.Errorf("%s of %s found %q, want %q", c.command, c.repository, got, c.want)
+		}
+	}
+}

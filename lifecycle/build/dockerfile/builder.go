@@ -218,7 +218,7 @@ func (b *build) solve(p *plan) (Solve, error) {
 	}
 	return Solve{
 		Image: b.request.State.Image.Name, Fingerprint: b.request.State.Fingerprint, Inputs: b.request.State.Inputs,
-		Frontend: p.frontend, Options: b.options(p), Pins: p.pins, Policy: policy, Platforms: b.platforms(),
+		Frontend: p.frontend, Options: b.options(p), Pins: p.pins, Policy: policy, Platforms: b.platforms(), Epoch: p.epoch,
 		Repository: b.request.Repository, Tag: tag,
 		Annotations: map[string]string{keys.Fingerprint: string(b.request.State.Fingerprint)},
 		Secrets:     sorted(b.recipe.Secrets), SSH: sorted(b.recipe.SSH),
@@ -233,8 +233,11 @@ func (b *build) options(p *plan) map[string]string {
 		"platform":       strings.Join(b.platforms(), ","),
 		"multi-platform": "true",
 		// Times in the image's configuration and layers, and what an ARG of that
-		// name holds (https://reproducible-builds.org/docs/source-date-epoch).
-		"build-arg:SOURCE_DATE_EPOCH": "0",
+		// name holds.
+		"build-arg:" + epochArg: "0",
+		// RUN --mount=type=cache of one image does not see what another one's wrote,
+		// who may not trust each other.
+		"build-arg:" + cacheArg: b.request.Repository,
 	}
 	if b.recipe.Target != "" {
 		options["target"] = b.recipe.Target

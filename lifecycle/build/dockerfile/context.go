@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tonistiigi/fsutil"
 	"github.com/tonistiigi/fsutil/types"
@@ -30,6 +31,8 @@ import (
 type contextFS struct {
 	ctx  context.Context // of the build: FS.Open has none
 	tree source.Tree
+	// epoch is what SOURCE_DATE_EPOCH is.
+	epoch int64
 
 	mu    sync.Mutex
 	sizes map[source.ID]int64 // of blobs: BuildKit walks through more than once
@@ -38,8 +41,8 @@ type contextFS struct {
 
 var _ fsutil.FS = (*contextFS)(nil)
 
-func newContextFS(ctx context.Context, tree source.Tree) *contextFS {
-	return &contextFS{ctx: ctx, tree: tree, sizes: map[source.ID]int64{}, links: map[source.ID]string{}}
+func newContextFS(ctx context.Context, tree source.Tree, epoch int64) *contextFS {
+	return &contextFS{ctx: ctx, tree: tree, epoch: epoch, sizes: map[source.ID]int64{}, links: map[source.ID]string{}}
 }
 
 // Walk calls fn for the entry at target and all below it, for all but the root
@@ -109,7 +112,7 @@ func (c *contextFS) stat(ctx context.Context, name string, e source.Entry) (*typ
 	stat := &types.Stat{Path: filepath.FromSlash(name)}
 	switch e.Mode {
 	case source.ModeDir:
-		stat.Mode = uint32(os.ModeDir | 0o755)
+		stat.Mode, stat.ModTime = uint32(os.ModeDir|0o755), timesFrom(c.epoch)
 		return stat, nil
 	case source.ModeSymlink:
 		target, err := c.link(ctx, e.ID)
@@ -130,19 +133,29 @@ func (c *contextFS) stat(ctx context.Context, name string, e source.Entry) (*typ
 		return nil, fmt.Errorf("%s %w", name, source.ErrSubmodule)
 	}
 	var err error
-	if stat.ModTime, err = timeOf(e.ID); err != nil {
+	if stat.ModTime, err = timeOf(e.ID, c.epoch); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return stat, nil
 }
 
-// newest bounds the times of files, in nanoseconds since 1970: they lie before
-// September 2001, in the past on every machine.
-const newest = 1e18
+const (
+	// earliest is 2 January 1980 UTC, in seconds since 1970: some tools refuse
+	// files from before 1980, which zip archives cannot hold.
+	earliest = 315619200
+	// span is how far apart the times of files may lie, in nanoseconds: a day.
+	span = uint64(24 * time.Hour)
+)
+
+// timesFrom is when the times of files begin, in nanoseconds since 1970. The
+// exporter sets times after the epoch to it, and leaves those before: so they are
+// all after it. They are in the past as well, unless the epoch is of today:
+// configure scripts refuse files from the future.
+func timesFrom(epoch int64) int64 { return max(epoch, earliest) * int64(time.Second) }
 
 // timeOf makes a time of a content's ID: another content has another time, but
-// for once in 10^18 times. In the image all times are the epoch.
-func timeOf(id source.ID) (int64, error) {
+// for once in 10^13 times. In the image all times are the epoch.
+func timeOf(id source.ID, epoch int64) (int64, error) {
 	if len(id) < 16 {
 		return 0, fmt.Errorf("%q is no ID of an object", id)
 	}
@@ -154,7 +167,7 @@ func timeOf(id source.ID) (int64, error) {
 	for _, b := range raw {
 		n = n<<8 | uint64(b)
 	}
-	return int64(n % newest), nil
+	return timesFrom(epoch) + int64(n%span), nil
 }
 
 func (c *contextFS) size(ctx context.Context, id source.ID) (int64, error) {

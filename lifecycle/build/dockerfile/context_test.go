@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tonistiigi/fsutil"
@@ -67,7 +68,7 @@ func TestContextIsWhatAnExportIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := newContextFS(t.Context(), tree)
+	ours := newContextFS(t.Context(), tree, 0)
 	for _, target := range []string{"/", "", "a", "a/c/", "a.txt", "link", "gone", "a/gone"} {
 		if d := cmp.Diff(withoutSizes(walked(t, onDisk, target)), withoutSizes(walked(t, ours, target))); d != "" {
 			t.Errorf("walk %q (-disk +tree)\n%s", target, d)
@@ -130,7 +131,7 @@ func TestContextSkips(t *testing.T) {
 	for _, at := range []string{"a", "a/b", "a.txt", "run"} {
 		for _, skip := range []error{fs.SkipDir, fs.SkipAll} {
 			var got [2][]string
-			for i, f := range []fsutil.FS{onDisk, newContextFS(t.Context(), tree)} {
+			for i, f := range []fsutil.FS{onDisk, newContextFS(t.Context(), tree, 0)} {
 				if err := f.Walk(t.Context(), "/", func(name string, _ fs.DirEntry, err error) error {
 					got[i] = append(got[i], name)
 					if name == at {
@@ -155,7 +156,7 @@ func TestContextOfMissingObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newContextFS(t.Context(), source.Tree{ID: tree.ID, Objects: withoutBlobs{tree.Objects}})
+	f := newContextFS(t.Context(), source.Tree{ID: tree.ID, Objects: withoutBlobs{tree.Objects}}, 0)
 	for _, name := range []string{"a", "gone", "."} {
 		r, err := f.Open(name)
 		if err != nil {
@@ -176,19 +177,40 @@ func (withoutBlobs) Blob(context.Context, source.ID) (io.ReadCloser, int64, erro
 	return nil, 0, os.ErrPermission
 }
 
+// Files and folders are not older than the epoch, which is all that the exporter
+// can set them to, and as little newer as can be.
 func TestTimes(t *testing.T) {
 	t.Parallel()
-	seen := map[int64]string{}
-	for i := range 10_000 {
-		id := source.HashBlob(fmt.Append(nil, i))
-		at, err := timeOf(id)
-		if err != nil || at < 0 || at >= newest || seen[at] != "" {
-			t.Fatalf("%s has the time %d, %v, as %q", id, at, err, seen[at])
+	for _, epoch := range []int64{0, 1, earliest, 1_700_000_000} {
+		from := max(epoch, earliest) * 1e9
+		seen := map[int64]string{}
+		for i := range 10_000 {
+			id := source.HashBlob(fmt.Append(nil, i))
+			at, err := timeOf(id, epoch)
+			if err != nil || at < from || at >= from+int64(24*time.Hour) || seen[at] != "" {
+				t.Fatalf("%s has the time %d for the epoch %d, %v, as %q", id, at, epoch, err, seen[at])
+			}
+			seen[at] = string(id)
 		}
-		seen[at] = string(id)
+		tree, err := source.FromFiles(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := newContextFS(t.Context(), tree, epoch).Walk(t.Context(), "/", func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			if err == nil && info.ModTime().UnixNano() < from {
+				t.Errorf("%s has the time %v for the epoch %d", name, info.ModTime(), epoch)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, id := range []source.ID{"", "12", "zzzzzzzzzzzzzzzzzzzz"} {
-		if _, err := timeOf(id); err == nil {
+		if _, err := timeOf(id, 0); err == nil {
 			t.Errorf("%q has a time", id)
 		}
 	}

@@ -64,6 +64,14 @@ func (b *build) failed(ctx context.Context, p *plan, e *SolveError) error {
 	if m := notThere.FindStringSubmatch(text); m != nil {
 		return b.sourceMissing(ctx, e, cmp.Or(m[1], m[2], m[3]))
 	}
+	if m := privileged.FindStringSubmatch(text); m != nil {
+		return b.notPrivileged(ctx, e, m[1])
+	}
+	if notUTF8.MatchString(text) {
+		if names := b.notUTF8(ctx); names != "" {
+			return &lifecycle.BuildError{Image: name, Err: e, Reason: "BuildKit takes only files whose names are UTF-8, and its inputs hold " + names}
+		}
+	}
 	if m := refused.FindStringSubmatch(text); m != nil {
 		return &lifecycle.BuildError{Image: name, Err: e, Output: e.Output, Reason: place(e, "it uses "+m[1]+
 			", which neither the recipe nor pharos.lock names by digest: an ONBUILD instruction of a base, or another frontend's own syntax, asks for it")}

@@ -63,6 +63,30 @@ func TestUndeclaredSources(t *testing.T) {
 	}
 }
 
+// What one platform finds, another may lack.
+func TestUndeclaredSourcesOfOnePlatform(t *testing.T) {
+	t.Parallel()
+	f := &fixture{t: t, host: "registry.invalid"}
+	f.use(refusing{t})
+	p := project{
+		inputs: "[Dockerfile, bin/amd64]", platforms: "[linux/amd64, linux/arm64]",
+		files: map[string]string{"Dockerfile": "FROM scratch\nARG TARGETARCH\nCOPY bin/$TARGETARCH /tool\n", "bin/amd64": "a", "bin/arm64": "b"},
+	}
+	if d := cmp.Diff([]lifecycle.MissingInput{{Path: "bin/arm64", Pattern: "bin/arm64"}}, f.fail(f.request(p)).Missing); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// BuildKit names no file, and Git takes every name.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := project{files: map[string]string{"Dockerfile": "FROM scratch\nCOPY src /\n", "src/caf\xe9": "1", "src/ok": "2"}}
+	if failed := f.fail(f.request(p)); !strings.Contains(failed.Reason, `its inputs hold "src/caf\xe9"`) {
+		t.Errorf("got %v", failed)
+	}
+}
+
 // Only BuildKit knows the variables of a base.
 func TestUndeclaredSourcesThatBuildKitFinds(t *testing.T) {
 	t.Parallel()
@@ -94,6 +118,9 @@ func TestFailures(t *testing.T) {
 		"a missing program":        {dockerfile: "FROM BASE\nRUN nothere\n", reason: "exit code: 127", output: "not found"},
 		"a source that is nowhere": {dockerfile: "FROM BASE\nCOPY gone /\n", reason: "Dockerfile:2: gone is not there: the context is the root of the tree, and holds nothing at that path"},
 		"a stage that is not":      {dockerfile: "FROM BASE\n", recipe: catalogue.DockerfileBuild{Target: "prod"}, reason: `has no stage "prod"`},
+		"the machine's network":    {dockerfile: "FROM BASE\n# --network=host\nRUN true\nRUN --network=host \\\n    true\n", reason: "Dockerfile:4: RUN --network=host is not allowed"},
+		"a privileged command":     {dockerfile: "FROM BASE\n\nRUN --security=insecure true\n", reason: "Dockerfile:3: RUN --security=insecure is not allowed"},
+		"a download":               {dockerfile: "FROM BASE\nADD http://127.0.0.1/x /x\n", reason: "Dockerfile:2: ADD http://127.0.0.1/x: is fetched, and no checksum says what it must be: add --checksum=sha256:"},
 		"an argument for the form": {dockerfile: "FROM BASE\n", recipe: catalogue.DockerfileBuild{Args: map[string]string{"BUILDKIT_MULTI_PLATFORM": "false"}}, reason: "BUILDKIT_MULTI_PLATFORM"},
 	} {
 		t.Run(name, func(t *testing.T) {

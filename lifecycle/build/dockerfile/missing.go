@@ -22,8 +22,11 @@ func (b *build) checkReads(ctx context.Context, p *plan, found *problems) error 
 	}
 	for _, of := range p.plans {
 		lacks, err := b.lacks(ctx, of, b.request.State.Inputs)
-		if err != nil || len(lacks) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(lacks) == 0 {
+			continue
 		}
 		nowhere, err := b.lacks(ctx, of, b.request.Full)
 		if err != nil {

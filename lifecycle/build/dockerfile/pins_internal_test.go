@@ -21,7 +21,7 @@ func TestContexts(t *testing.T) {
 	got := contextsOf(pins, []string{"nginx", "build"})
 	want := map[string]string{
 		"alpine": "alpine" + anyDigest, "busybox": "busybox" + anyDigest, "node:22": "node:22" + anyDigest,
-		"localhost:5000/a/b:1": "localhost:5000/a/b:1" + anyDigest, "web": "registry/dev/web" + anyDigest,
+		"localhost:5000/a/b:1": "localhost:5000/a/b:1" + anyDigest, "web": "registry/dev/web" + anyDigest, "golang" + anyDigest: "golang" + anyDigest,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

@@ -22,6 +22,8 @@ const (
 	syntaxArg = "BUILDKIT_SYNTAX"
 	// formArg is the build argument that decides whether the result is an index.
 	formArg = "BUILDKIT_MULTI_PLATFORM"
+	// cacheArg is the build argument that names what shares cache mounts.
+	cacheArg = "BUILDKIT_CACHE_MOUNT_NS"
 )
 
 // plan is what the Dockerfile says, as far as it can be known without building.
@@ -32,6 +34,8 @@ type plan struct {
 	pins              []Pin
 	// stages are the names of the stages, in lower case.
 	stages []string
+	// epoch is what times are set to, in seconds since 1970.
+	epoch int64
 	// plans are one for each platform.
 	plans []*recipe.Plan
 }
@@ -50,6 +54,7 @@ func (b *build) plan(ctx context.Context) (*plan, error) {
 	if _, ok := b.recipe.Args[formArg]; ok {
 		found.say("build.dockerfile.args: %s would change the form of the image, which is always an index: remove it", formArg)
 	}
+	epoch := b.epoch(found)
 	content, err := b.request.State.Inputs.ReadFile(ctx, b.file)
 	if err != nil {
 		return nil, &lifecycle.BuildError{Image: found.Image, Reason: "its Dockerfile cannot be read: " + err.Error(), Err: err}
@@ -58,7 +63,7 @@ func (b *build) plan(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, &lifecycle.BuildError{Image: found.Image, Reason: err.Error(), Err: err}
 	}
-	p := &plan{stages: file.Stages()}
+	p := &plan{stages: file.Stages(), epoch: epoch}
 	for _, platform := range b.platforms() {
 		of, err := file.Plan(recipe.Options{Target: b.recipe.Target, Args: b.recipe.Args, Platform: platform})
 		if err != nil {
@@ -74,6 +79,7 @@ func (b *build) plan(ctx context.Context) (*plan, error) {
 	b.useFrontend(p, content, found)
 	b.checkBases(ctx, p, found)
 	b.checkMounts(p, found)
+	b.checkRemotes(p, found)
 	if err := b.checkReads(ctx, p, found); err != nil {
 		return nil, err
 	}
@@ -121,6 +127,16 @@ func (b *build) checkMounts(p *plan, found *problems) {
 					found.say("%s:%d: RUN mounts the %s %s, which the recipe does not declare: add it to build.dockerfile.%s", b.file, m.Line, kind.what, m.ID, kind.field)
 				}
 			}
+		}
+	}
+}
+
+// checkRemotes refuses what ADD fetches from elsewhere and nothing pins: the image
+// would change with it, under the same fingerprint.
+func (b *build) checkRemotes(p *plan, found *problems) {
+	for _, of := range p.plans {
+		for _, s := range of.Remote {
+			found.say("%s:%d: ADD %s: %s: add --checksum=sha256:…, or the commit's ID for a Git repository", b.file, s.Line, s.Path, s.Reason)
 		}
 	}
 }

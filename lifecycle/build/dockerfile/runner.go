@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -102,11 +103,18 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 	if err != nil {
 		return Solved{}, r.broken(s, err)
 	}
-	output := func(map[string]string) (io.WriteCloser, error) { return newUnpacking(folder.Path("image")), nil }
+	var sent atomic.Pointer[unpacking]
+	output := func(map[string]string) (io.WriteCloser, error) {
+		sent.Store(newUnpacking(folder.Path("image")))
+		return sent.Load(), nil
+	}
 	digest, err := r.solve(ctx, c, s, given, request{
 		export: client.ExportEntry{Type: client.ExporterOCI, Attrs: s.exporter(version), Output: output}, images: images,
 	})
 	if err != nil {
+		if u := sent.Load(); u != nil && machine.IsFault(u.failed()) {
+			err = u.failed() // BuildKit knows its text alone, and looks as if it were to blame
+		}
 		return Solved{}, r.broken(s, err)
 	}
 	index, size, err := openLayout(folder.Path("image"), digest, s.Platforms)

@@ -8,13 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 )
 
 // unpacking is where BuildKit writes an OCI layout to, as a tar archive. Close
 // returns when all of it is in a folder, with what went wrong on the way.
 type unpacking struct {
 	*io.PipeWriter
-	done chan error
+	done  chan error
+	broke atomic.Pointer[error]
 }
 
 func newUnpacking(dir string) *unpacking {
@@ -22,6 +24,9 @@ func newUnpacking(dir string) *unpacking {
 	u := &unpacking{PipeWriter: w, done: make(chan error, 1)}
 	go func() {
 		err := unpack(r, dir)
+		if err != nil {
+			u.broke.Store(&err)
+		}
 		// Further writes fail with it.
 		u.done <- errors.Join(err, r.CloseWithError(err))
 	}()
@@ -31,6 +36,14 @@ func newUnpacking(dir string) *unpacking {
 // Close implements io.Closer.
 func (u *unpacking) Close() error {
 	return errors.Join(u.PipeWriter.Close(), <-u.done)
+}
+
+// failed is what went wrong here, as soon as it did.
+func (u *unpacking) failed() error {
+	if err := u.broke.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // layoutFile is a file of an OCI layout.
