@@ -55,7 +55,7 @@ func TestRedirects(t *testing.T) {
 			var failed *lifecycle.Error
 			if !errors.Is(err, lifecycle.ErrUnreachable) || !errors.As(err, &failed) ||
 				!strings.Contains(failed.Advice, strings.Replace(to, "127.0.0.1", "localhost", 1)+",") {
-				t.Errorf("error %v, want the advice to name %s", err, to)
+				t.Fatalf("error %v, want the advice to name %s", err, to)
 			}
 			if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error %v shows what is secret", err)

@@ -10,8 +10,10 @@
 //	build      buildctl, which has BuildKit build and push
 //
 // The Job is named after the image and a hash of the target, the image, its
-// fingerprint and the repository, so that of several callers that want the same
-// image one creates the Job and the others wait for it: the API server decides.
+// fingerprint, the repository and what its pod is made by (BuildKit's image, the node
+// selector, resources, Secrets and so on), so that of several callers that want the
+// same image one creates the Job and the others wait for it: the API server decides. A
+// target that is corrected does not wait for the Job that its mistake keeps from starting.
 // Labels pharos.dev/build-of, pharos.dev/build-image and
 // pharos.dev/build-fingerprint (the first 40 digits) select it; annotations hold
 // the fingerprint, the repository, the ID of the inputs and the owner.

@@ -124,24 +124,6 @@ func endedBy(c *batchv1.JobCondition) outcome {
 	return o
 }
 
-// inputsFailed is about the container that fetches the inputs.
-func inputsFailed(ended *corev1.ContainerStateTerminated) outcome {
-	const (
-		fatal   = 128 // of git
-		differs = 65  // as the script says it
-	)
-	o := outcome{state: broken, reason: "its inputs could not be fetched: " + endOf(ended), message: ended.Message}
-	switch ended.ExitCode {
-	case fatal:
-		o.reason, o.unreachable = "its inputs could not be fetched from the Git server: "+lastLine(ended.Message), true
-		o.advice = "Check that pods can reach the Git server by the address in the target's git.url, and what it asks them for."
-	case differs:
-		o.reason = lastLine(ended.Message)
-		o.advice = "See that git.push and git.url of the target are the same repository, and who else writes to refs/pharos in it."
-	}
-	return withCause(o, ended)
-}
-
 // buildFailed is about the container that asks BuildKit to build.
 func buildFailed(ended *corev1.ContainerStateTerminated, buildkit corev1.ContainerStatus) outcome {
 	if last := buildkit.LastTerminationState.Terminated; last != nil {

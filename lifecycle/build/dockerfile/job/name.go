@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -12,17 +13,25 @@ import (
 )
 
 // form is the version of what a Job does. A Job of another form is another Job.
-const form = "1"
+const form = "2"
 
 // identity is what makes two builds the same.
 type identity struct {
 	target, image string
 	fingerprint   catalogue.Fingerprint
 	repository    string // as pods see it
+	settings      string // of the pod
 }
 
 func (b *Backend) identify(s dockerfile.Solve) identity {
-	return identity{target: b.config.Target, image: s.Image, fingerprint: s.Fingerprint, repository: b.pulled(s.Repository)}
+	return identity{target: b.config.Target, image: s.Image, fingerprint: s.Fingerprint, repository: b.pulled(s.Repository), settings: b.config.pod()}
+}
+
+// pod is the part of the Config that its pods are made by. A Job that a mistake in it
+// keeps from starting is not in the way of the one that is made without the mistake.
+func (c Config) pod() string {
+	return fmt.Sprintf("%q", []any{c.Image, c.NodeSelector, c.Requests, c.Limits, c.Cache.Claim, c.Cache.MaxSize,
+		c.GitURL, c.GitSecret, c.Pull, strconv.FormatBool(c.Insecure), c.RegistrySecret, c.BuildSecret, c.SSHSecret})
 }
 
 // name is that of the Job: pharos-build-, the beginning of the image's name, and 16
@@ -30,7 +39,7 @@ func (b *Backend) identify(s dockerfile.Solve) identity {
 // five more and a hyphen.
 func (i identity) name() string {
 	h := sha256.New()
-	for _, part := range []string{form, i.target, i.image, string(i.fingerprint), i.repository} {
+	for _, part := range []string{form, i.target, i.image, string(i.fingerprint), i.repository, i.settings} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return "pharos-build-" + hostName(i.image, 24) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
