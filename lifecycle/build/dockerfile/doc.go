@@ -17,14 +17,22 @@
 // nowhere; BuildKit is shown the files with their sizes, and asks for those that
 // it does not have from an earlier build of the image. All are owned by root, and
 // have the modes 0644 or 0755. BuildKit takes a file of the same path, size and
-// time for the same one, so a file's time is made of the ID of its content, and
-// lies between 1970 and 2001.
+// time for the same one, so a file's time is made of the ID of its content. It lies
+// in the day after 2 January 1980, or after SOURCE_DATE_EPOCH if that is later.
 //
 // What the Dockerfile takes and the inputs do not hold ends in a
 // *[lifecycle.BuildError] that names the path and the pattern that would declare
 // it: before BuildKit is asked, where the Dockerfile alone shows it, and else by
 // what BuildKit says. A pattern or a folder of which only some files are left
 // out is not missed here; package catalogue/inputs finds those.
+//
+// ADD of an address needs a checksum, or a Git commit's ID: else the image could
+// change while its inputs do not. RUN may not ask for the machine's network, or
+// for all its privileges.
+//
+// Cache mounts are those of one repository: images do not find what others left
+// in theirs, unless a recipe's arguments give them the same
+// BUILDKIT_CACHE_MOUNT_NS.
 //
 // # Images by digest
 //
@@ -54,7 +62,7 @@
 // times.
 //
 // Times are set to the epoch, in layers and configurations, unless the recipe
-// gives another SOURCE_DATE_EPOCH. So the same inputs give the same bytes, from
+// gives another SOURCE_DATE_EPOCH: seconds since 1970, and not in the future. So the same inputs give the same bytes, from
 // any state of BuildKit's cache, if
 //
 //   - BuildKit is of the same version, and the Dockerfile frontend with it
