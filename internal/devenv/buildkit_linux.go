@@ -50,7 +50,13 @@ wait $child
 test -e "$dir/end" || exit 1
 rm -rf "$dir"
 for group in /sys/fs/cgroup/"${dir##*/}" /sys/fs/cgroup/*/"${dir##*/}"; do
-	test ! -d "$group" || find "$group" -depth -type d -exec rmdir {} +
+	# What was killed may take a moment to leave it.
+	tries=500
+	while test -d "$group" && test $tries -gt 0; do
+		find "$group" -depth -type d -exec rmdir {} + && break
+		tries=$((tries - 1))
+		sleep 0.02
+	done
 done
 `
 
