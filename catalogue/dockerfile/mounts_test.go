@@ -36,3 +36,29 @@ FROM build
 		t.Errorf("stages (-want +got)\n%s", d)
 	}
 }
+
+// Where an id is not known, or another frontend reads the file, there may be more.
+func TestAllMounts(t *testing.T) {
+	t.Parallel()
+	const run = "FROM scratch\nARG BUILDARCH\nRUN --mount=type="
+	for content, want := range map[string]bool{
+		run + "secret,id=a x\n": true,
+		"# syntax=docker/dockerfile:1\n" + run + "secret,id=a x\n":            true,
+		"# syntax=example.com/frontend:1\n" + run + "secret,id=a x\n":         false,
+		run + "secret,id=a --mount=type=secret,target=/x,id=$BUILDARCH x\n":   false,
+		run + "ssh,id=$BUILDARCH x\n":                                         false,
+		run + "secret,id=a --mount=type=bind,source=$BUILDARCH,target=/x x\n": true,
+	} {
+		f, err := dockerfile.Parse("Dockerfile", []byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.Plan(dockerfile.Options{Platform: "linux/amd64"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.AllMounts(); got != want {
+			t.Errorf("%s: %v", content, got)
+		}
+	}
+}

@@ -51,6 +51,9 @@ type Plan struct {
 	os      string
 	takes   []take
 	unknown []Source
+	// unknownMounts says that RUN mounts a secret or an SSH agent whose id is not
+	// known.
+	unknownMounts bool
 }
 
 // Mount is a secret or an SSH agent that an instruction mounts.

@@ -29,6 +29,9 @@ type Source struct {
 	Reason string // why it is listed, as the rest of a sentence about it
 	// Optional says that the build goes on without it: it holds wildcards.
 	Optional bool
+	// Ignored is the file whose ignore rules keep out of the context what is meant;
+	// "" if they do not.
+	Ignored string
 }
 
 // Sources are what the instructions take from the build context, in their order,
@@ -67,6 +70,7 @@ func (p *Plan) reads(ctx context.Context, tree source.Tree, l limits) (*Reads, e
 	around := len(r.files)
 	c := newContext(tree, ignore, r)
 	out := &Reads{Unknown: slices.Clone(p.unknown)}
+	ignored := ignored{tree: tree, rules: ignore, limits: l}
 	missing := map[int]take{} // those that the build may go on without, by where they stand in out
 	for _, t := range p.takes {
 		reason, err := c.run(ctx, t)
@@ -79,7 +83,14 @@ func (p *Plan) reads(ctx context.Context, tree source.Tree, l limits) (*Reads, e
 		if t.optional && reason == noMatch {
 			missing[len(out.Missing)] = t
 		}
-		out.Missing = append(out.Missing, Source{Line: t.line, Path: t.path, Reason: reason})
+		s := Source{Line: t.line, Path: t.path, Reason: reason}
+		if s.Ignored, err = ignored.by(ctx, t); err != nil {
+			return nil, err
+		}
+		if s.Ignored != "" {
+			s.Reason = "is kept out of the build context by " + s.Ignored
+		}
+		out.Missing = append(out.Missing, s)
 	}
 	taken := r.files[around:]
 	slices.Sort(taken)

@@ -116,14 +116,15 @@ COPY [a- cmd/main.go/ a.go/x /
 	r := reads(t, content, tree(t, map[string]string{
 		".dockerignore": "ignored\n", "dangling": "-> ignored/x", "loop": "-> ./loop",
 	}, "a.go", "cmd/main.go", "ignored/x", "docs/a.md"))
+	const kept = "is kept out of the build context by .dockerignore"
 	want := []Source{
 		{Line: 2, Path: "nope.go", Reason: nothing},
 		{Line: 3, Path: "*.zip", Reason: noMatch, Optional: true},
 		{Line: 3, Path: "cmd/*.zip", Reason: noMatch, Optional: true},
 		{Line: 3, Path: "docs/*.zip", Reason: noMatch}, // nothing else of docs is sent, not even the folder
-		{Line: 4, Path: "dangling", Reason: nothing},
+		{Line: 4, Path: "dangling", Reason: kept, Ignored: ".dockerignore"},
 		{Line: 4, Path: "loop", Reason: nothing},
-		{Line: 5, Path: "ig*", Reason: noMatch, Optional: true},
+		{Line: 5, Path: "ig*", Reason: kept, Optional: true, Ignored: ".dockerignore"},
 		{Line: 6, Path: "cmd/nope", Reason: noMatch},
 		{Line: 6, Path: "docs/./**/*.zip", Reason: noMatch},
 		{Line: 6, Path: ".", Reason: noMatch},

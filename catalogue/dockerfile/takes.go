@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -131,15 +130,16 @@ func (p *planner) mounts(line int, c *instructions.RunCommand, env environment) 
 		for _, word := range slices.Sorted(maps.Keys(unknown)) {
 			p.plan.unknown = append(p.plan.unknown, Source{Line: line, Path: word, Reason: unknown[word]})
 		}
+		p.plan.unknownMounts = true
 		return nil
 	}
 	for _, m := range instructions.GetMounts(c) {
 		switch {
 		case m.Type == instructions.MountTypeSecret:
-			p.plan.Secrets = append(p.plan.Secrets, mountsOf(line, secretID(m), unknown)...)
+			p.mount(&p.plan.Secrets, line, secretID(m), unknown)
 			continue
 		case m.Type == instructions.MountTypeSSH:
-			p.plan.SSH = append(p.plan.SSH, mountsOf(line, cmp.Or(m.Source, m.CacheID, defaultAgent), unknown)...)
+			p.mount(&p.plan.SSH, line, cmp.Or(m.Source, m.CacheID, defaultAgent), unknown)
 			continue
 		case m.From != "" || m.Type != instructions.MountTypeBind:
 			continue
@@ -151,24 +151,4 @@ func (p *planner) mounts(line int, c *instructions.RunCommand, env environment) 
 		p.plan.takes = append(p.plan.takes, take{line: line, path: m.Source, root: clean(m.Source), literal: true})
 	}
 	return nil
-}
-
-// defaultAgent is the id of the SSH agent that a mount without one means.
-const defaultAgent = "default"
-
-// secretID is the id of the secret that a mount means: its target's name if it
-// has no other.
-func secretID(m *instructions.Mount) string {
-	if id := cmp.Or(m.Source, m.CacheID); id != "" || m.Target == "" {
-		return id
-	}
-	return path.Base(m.Target)
-}
-
-// mountsOf is one mount, none if its id is not known.
-func mountsOf(line int, id string, unknown map[string]string) []Mount {
-	if _, ok := unknown[id]; ok || id == "" {
-		return nil
-	}
-	return []Mount{{Line: line, ID: id}}
 }

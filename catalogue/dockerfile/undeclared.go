@@ -14,7 +14,7 @@ import (
 // BuildKit itself takes needs no declaration, and a frontend other than Docker's
 // may take what it likes.
 func (f *File) Undeclared(args map[string]string) []string {
-	if f.Frontend != "" && !strings.HasPrefix(strings.TrimPrefix(f.Frontend, "docker.io/"), "docker/dockerfile") {
+	if !isDockers(f.Frontend) {
 		return nil
 	}
 	stages, globals, err := f.instructions()

@@ -17,8 +17,8 @@
 //   - Dockerfile: the Dockerfile, its ignore file, and what COPY, ADD and bind
 //     mounts of the stages that the target needs take, for each platform, as
 //     package dockerfile finds it. What a pattern with "!" excludes was left out
-//     on purpose and is not reported, unless it is an ignore file without which
-//     more would be taken.
+//     on purpose and is not reported, unless the build fails without it, or it is
+//     an ignore file without which more would be taken.
 //   - files: all below its folder. What of it is an input is for the catalogue to
 //     say, so nothing counts as left out. What the builder would refuse of them is
 //     reported.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
@@ -31,7 +32,7 @@ func (k *check) dockerfile() error {
 	if err != nil {
 		return nil
 	}
-	d := &dockerfileCheck{check: k, file: file, pruned: map[string]bool{}, read: map[string]bool{}, known: true, said: map[string]bool{}}
+	d := &dockerfileCheck{check: k, file: file, pruned: map[string]bool{}, read: map[string]bool{}, known: true, said: map[string]bool{}, mounted: map[string]map[string]bool{}}
 	for _, name := range parsed.Undeclared(b.Args) {
 		d.say(file, fmt.Sprintf("%s: no ARG declares the argument %s, so it changes the fingerprint and not the image: declare it, or remove it from the recipe", file, name))
 	}
@@ -60,6 +61,7 @@ func (k *check) dockerfile() error {
 			return err
 		}
 	}
+	d.unmounted(b)
 	if d.own == nil {
 		d.compare()
 	}
@@ -76,6 +78,13 @@ type dockerfileCheck struct {
 	known        bool // nothing else is read
 	said         map[string]bool
 	inputs       source.Tree // without an ID if there is none
+	// sources are what the instructions take of the context, and fatal those without
+	// which a build of the inputs alone fails, of each platform in their order.
+	sources, fatal []dockerfile.Source
+	// mounted are the ids that RUN mounts, by the recipe's field; there may be more
+	// if moreMounts is set.
+	mounted    map[string]map[string]bool
+	moreMounts bool
 	// own is the context that it was written for, if that is not the root: then
 	// what it reads of the root says nothing.
 	own *buildcontext.Own
@@ -99,11 +108,17 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 	for _, name := range reads.Files {
 		d.read[name] = true
 	}
-	if err := d.prunedReads(plan); err != nil {
+	d.mounts(plan)
+	d.sources = append(d.sources, plan.Sources()...)
+	if err := d.prunedReads(plan, reads.Missing); err != nil {
 		return err
 	}
 	for _, s := range reads.Missing {
-		if !s.Optional && !d.own.Moves(s) {
+		switch {
+		case s.Optional || d.own.Moves(s):
+		case s.Ignored != "":
+			d.source(s, "correct one of them")
+		default:
 			d.source(s, "correct it, or add what it names: the context of a build is the root of the tree")
 		}
 	}
@@ -124,7 +139,7 @@ func (d *dockerfileCheck) platform(plan *dockerfile.Plan) error {
 
 // prunedReads looks at the inputs alone, unless they cannot be cut out of the
 // tree, which is catalogue.Check's to say.
-func (d *dockerfileCheck) prunedReads(plan *dockerfile.Plan) error {
+func (d *dockerfileCheck) prunedReads(plan *dockerfile.Plan, gone []dockerfile.Source) error {
 	if d.inputs.ID == "" {
 		return nil
 	}
@@ -134,6 +149,12 @@ func (d *dockerfileCheck) prunedReads(plan *dockerfile.Plan) error {
 	}
 	for _, name := range reads.Files {
 		d.pruned[name] = true
+	}
+	for _, s := range reads.Missing {
+		is := func(other dockerfile.Source) bool { return other.Line == s.Line && other.Path == s.Path }
+		if !s.Optional && !slices.ContainsFunc(gone, is) && !slices.ContainsFunc(d.fatal, is) {
+			d.fatal = append(d.fatal, s)
+		}
 	}
 	return nil
 }
@@ -152,19 +173,65 @@ func (d *dockerfileCheck) say(file, message string) {
 
 func (d *dockerfileCheck) compare() {
 	all := slices.Sorted(maps.Keys(d.read))
-	var left []string
-	for _, name := range all {
-		if !d.image.Inputs.Match(name) && d.counts(name) {
-			left = append(left, name)
-		}
+	left := slices.DeleteFunc(slices.Clone(all), d.image.Inputs.Match)
+	for _, s := range d.fatal {
+		left = d.sourceLeftOut(s, left)
 	}
-	for _, c := range d.cover(left, d.read) {
+	left = slices.DeleteFunc(left, func(name string) bool { return !d.counts(name) })
+	for _, c := range d.cover(left, d.read, d.isTaken) {
 		d.leftOut(c, "is read by "+d.file+", which would be built without it")
 	}
 	if d.known {
 		d.unread(all, d.file)
 	}
 }
+
+// sourceLeftOut reports a source without which the build fails, and returns the
+// files that are left out beside those that it names. The pattern that declares it
+// is the one that a build asks for.
+func (d *dockerfileCheck) sourceLeftOut(s dockerfile.Source, left []string) (others []string) {
+	c := cover{pattern: literalRoot(s)}
+	if hasWildcards(s) {
+		c.dir = c.pattern // both kinds of pattern mean the same within a segment
+	} else {
+		c.dir, c.pattern = c.pattern, Literal(c.pattern)
+	}
+	names := alone(c.pattern)
+	for _, name := range left {
+		if names.Match(name) {
+			c.files = append(c.files, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	if len(c.files) == 0 {
+		return left // a link leads elsewhere
+	}
+	if len(c.files) == 1 {
+		c.dir = ""
+	}
+	d.leftOut(c, fmt.Sprintf("is taken by %s:%d, which fails without it", d.file, s.Line))
+	return others
+}
+
+// isTaken says whether a source is a folder, or has one above its wildcards, that
+// holds another one: all below may be declared then.
+func (d *dockerfileCheck) isTaken(dir string) bool {
+	return slices.ContainsFunc(d.sources, func(s dockerfile.Source) bool {
+		root := literalRoot(s)
+		if hasWildcards(s) {
+			root = path.Dir(root[:strings.IndexAny(root, wildcards)] + "x")
+		}
+		return below(dir, root)
+	})
+}
+
+const wildcards = "*?["
+
+func hasWildcards(s dockerfile.Source) bool { return strings.ContainsAny(s.Path, wildcards) }
+
+// literalRoot is the path of a source from the root, as it is written.
+func literalRoot(s dockerfile.Source) string { return path.Join(".", path.Clean("/" + s.Path)[1:]) }
 
 // counts says whether it matters that a file is left out: one with ignore rules
 // only if they would keep something out, others unless it was on purpose.

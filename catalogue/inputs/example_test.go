@@ -37,6 +37,6 @@ images:
 		fmt.Println(f)
 	}
 	// Output:
-	// image web: web/public/a.png is read by web/Dockerfile, which would be built without it, and is not among the inputs: add "web/public" to them
+	// image web: web/public/a.png is taken by web/Dockerfile:2, which fails without it, and is not among the inputs: add "web/public" to them
 	// image web: inputs: of "docs" (1 file) nothing is read by web/Dockerfile, so its changes build the image again for nothing: remove it
 }

@@ -49,7 +49,7 @@ func (k *check) goImage(p programs) {
 		i, _ := slices.BinarySearchFunc(reads.Files, name, func(f gopackage.File, name string) int { return strings.Compare(f.Path, name) })
 		return reads.Files[i]
 	}
-	for _, group := range k.cover(left, read) {
+	for _, group := range k.cover(left, read, nil) {
 		k.leftOut(group, role(byPath(group.files[0])))
 	}
 	if len(reads.Problems) == 0 {

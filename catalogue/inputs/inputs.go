@@ -26,6 +26,8 @@ type Config = gopackage.Config
 //   - Dockerfiles that were written for a build in a folder, not at the root
 //   - sources of a Dockerfile that match nothing, or of which it cannot be said
 //     what they take
+//   - secrets and SSH agents that a Dockerfile mounts and the recipe does not
+//     declare, and those that it declares and nothing mounts
 //   - Go packages that do not load
 //   - what an image of files is refused for when it is built, but for pointers of
 //     Git LFS that no .gitattributes file announces, and platforms

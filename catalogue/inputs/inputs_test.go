@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 		"sources left out": {
 			yaml: image("{dockerfile: {path: site/Dockerfile, target: tools}}", "site/Dockerfile"),
 			want: []string{
-				`tools/x is read by site/Dockerfile, which would be built without it, and is not among the inputs: add "tools" to them`,
+				`tools/x is taken by site/Dockerfile:2, which fails without it, and is not among the inputs: add "tools" to them`,
 			},
 		},
 		"sources excluded on purpose": {
@@ -229,6 +229,40 @@ func TestCheck(t *testing.T) {
 			yaml: image("{dockerfile: {path: f/Dockerfile, args: {MODE: dev, mode: dev, HTTP_PROXY: x}}}", "f"),
 			more: "-- f/Dockerfile --\nFROM scratch\nARG MODE\nCOPY f /\n",
 			want: []string{`f/Dockerfile: no ARG declares the argument mode, so it changes the fingerprint and not the image: declare it, or remove it from the recipe`},
+		},
+		"a file that a build fails without": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f"), more: "-- f/Dockerfile --\nFROM scratch\nCOPY price/list/price.txt /\n-- price/list/price.txt --\n",
+			want: []string{`price/list/price.txt is taken by f/Dockerfile:2, which fails without it, and is not among the inputs: add "price/list/price.txt" to them`},
+		},
+		"what wildcards name, and a build fails without": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f"), more: "-- f/Dockerfile --\nFROM scratch\nCOPY price/*.txt /\n-- price/a.txt --\n-- price/b.txt --\n",
+			want: []string{`price/*.txt (2 files) is taken by f/Dockerfile:2, which fails without it, and is not among the inputs: add "price/*.txt" to them`},
+		},
+		"what is excluded, and a build fails without": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", `f, price, "!price/a.txt"`), more: "-- f/Dockerfile --\nFROM scratch\nCOPY price/a.txt price/b.txt /\n-- price/a.txt --\n-- price/b.txt --\n",
+			want: []string{`price/a.txt is taken by f/Dockerfile:2, which fails without it, and is not among the inputs: remove "!price/a.txt", which excludes it`},
+		},
+		"a part of a folder left out": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f, price/list/a.txt"), more: "-- f/Dockerfile --\nFROM scratch\nCOPY price/list /\n-- price/list/a.txt --\n-- price/list/b.txt --\n",
+			want: []string{`price/list/b.txt is read by f/Dockerfile, which would be built without it, and is not among the inputs: add "price/list" to them`},
+		},
+		"what ignore rules keep out": {
+			yaml: image("{dockerfile: {path: f/Dockerfile}}", "f, price"), more: "-- f/Dockerfile --\nFROM scratch\nCOPY price/a.txt /\nCOPY price/b.txt /\n-- f/Dockerfile.dockerignore --\nprice/a.txt\n-- price/a.txt --\n-- price/b.txt --\n",
+			want: []string{"f/Dockerfile:2: price/a.txt is kept out of the build context by f/Dockerfile.dockerignore: correct one of them"},
+		},
+		"secrets and agents": {
+			yaml: image("{dockerfile: {path: f/Dockerfile, secrets: [token, spare], ssh: [work]}}", "f"),
+			more: "-- f/Dockerfile --\nFROM scratch AS other\nRUN --mount=type=secret,id=spare x\nFROM scratch\nCOPY f /\nRUN --mount=type=secret,id=token --mount=type=secret,id=npm x\nRUN --mount=type=ssh x\n",
+			want: []string{
+				"f/Dockerfile:5: RUN mounts the secret npm, which the recipe does not declare: add it to build.dockerfile.secrets",
+				"f/Dockerfile:6: RUN mounts the SSH agent default, which the recipe does not declare: add it to build.dockerfile.ssh",
+				"build.dockerfile.secrets: no RUN in f/Dockerfile that the image needs mounts the secret spare, and builds must be given it all the same: remove it",
+				"build.dockerfile.ssh: no RUN in f/Dockerfile that the image needs mounts the SSH agent work, and builds must be given it all the same: remove it",
+			},
+		},
+		"secrets that another frontend may mount": {
+			yaml: image("{dockerfile: {path: f/Dockerfile, secrets: [spare]}}", "f"),
+			more: "-- f/Dockerfile --\n# syntax=example.com/other:1\nFROM scratch\nCOPY f /\n",
 		},
 		"files": {
 			yaml: image("{files: {from: site/src}}", "site/src/a.ts, site/README.md"),

@@ -51,8 +51,9 @@ func (k *check) removable(excluding string, files []string) bool {
 
 // cover finds patterns for files that are left out, in their order: for a folder
 // where all files of the tree below it are read, and not more of them are inputs
-// than are left out; for the files themselves elsewhere.
-func (k *check) cover(left []string, read map[string]bool) []cover {
+// than are left out; for the files themselves elsewhere, and where may is given and
+// says that the folder may not be named.
+func (k *check) cover(left []string, read map[string]bool, may func(dir string) bool) []cover {
 	if len(left) == 0 {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (k *check) cover(left []string, read map[string]bool) []cover {
 	for _, name := range left {
 		at := ""
 		for dir := path.Dir(name); !mixed[dir]; dir = path.Dir(dir) {
-			if surplus[dir] >= 0 {
+			if surplus[dir] >= 0 && (may == nil || may(dir)) {
 				at = dir
 			}
 		}
