@@ -58,6 +58,10 @@ type Solve struct {
 	// not in the future, and the exporter sets later times to it, so no file of
 	// the context is to be older.
 	Epoch int64
+	// BasePlatforms are those that bases are used for, sorted. Ones that FROM
+	// --platform names need not be among Platforms; one that only BuildKit knows, as
+	// $BUILDPLATFORM, is left out.
+	BasePlatforms []string
 	// Repository and Tag are where to push to, "localhost:5000/dev/web" and
 	// "fp-…".
 	Repository, Tag string

@@ -218,7 +218,7 @@ func (b *build) solve(p *plan) (Solve, error) {
 	}
 	return Solve{
 		Image: b.request.State.Image.Name, Fingerprint: b.request.State.Fingerprint, Inputs: b.request.State.Inputs,
-		Frontend: p.frontend, Options: b.options(p), Pins: p.pins, Policy: policy, Platforms: b.platforms(), Epoch: p.epoch,
+		Frontend: p.frontend, Options: b.options(p), Pins: p.pins, Policy: policy, Platforms: b.platforms(), Epoch: p.epoch, BasePlatforms: basePlatforms(p),
 		Repository: b.request.Repository, Tag: tag,
 		Annotations: map[string]string{keys.Fingerprint: string(b.request.State.Fingerprint)},
 		Secrets:     sorted(b.recipe.Secrets), SSH: sorted(b.recipe.SSH),

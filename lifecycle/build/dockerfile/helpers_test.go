@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
@@ -228,4 +230,45 @@ func digestOf(t *testing.T, reference string) string {
 		t.Fatal(err)
 	}
 	return d.Digest.String()
+}
+
+// imageFor makes an image of one file, which holds its architecture.
+func (f *fixture) imageFor(architecture string) v1.Image {
+	f.t.Helper()
+	image, err := crane.Image(map[string][]byte{"which": []byte(architecture)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", architecture
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		f.t.Fatal(err)
+	}
+	return image
+}
+
+// pushPlatforms makes a reference lead to an index of images by their platforms,
+// and returns its digest.
+func (f *fixture) pushPlatforms(reference string, images map[string]v1.Image) string {
+	f.t.Helper()
+	index := v1.ImageIndex(empty.Index)
+	for platform, image := range images {
+		p, err := v1.ParsePlatform(platform)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: p}})
+	}
+	ref, err := name.ParseReference(reference)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := remote.WriteIndex(ref, index, remote.WithContext(f.t.Context())); err != nil {
+		f.t.Fatal(err)
+	}
+	return digestOf(f.t, reference)
 }

@@ -53,6 +53,19 @@ func (b *build) imageOf(ref string, written []string) string {
 	return ""
 }
 
+// basePlatforms are those that FROM asks for.
+func basePlatforms(p *plan) []string {
+	var platforms []string
+	for _, of := range p.plans {
+		for _, from := range of.From {
+			if from.Platform != "" {
+				platforms = append(platforms, from.Platform)
+			}
+		}
+	}
+	return sorted(platforms)
+}
+
 func digestOf(ref string) string {
 	_, digest, _ := strings.Cut(ref, "@")
 	return digest

@@ -99,7 +99,7 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 		return Solved{}, err
 	}
 	defer r.close(ctx, c)
-	images, err := r.fetch(ctx, s, folder.Path("images"))
+	images, err := r.fetch(ctx, c, s, folder.Path("images"))
 	if err != nil {
 		return Solved{}, r.broken(s, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -61,6 +62,47 @@ func TestRunner(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// Stages of the machine that builds, or of a platform by name, need images that are
+// for neither of the result's, and a base need not be for the result's at all.
+func TestRunnerCrossCompiles(t *testing.T) {
+	t.Parallel()
+	f := fixtureOn(t, devtest.OwnBuildKit(t, devenv.BuildKitOptions{NoNetwork: true}))
+	f.runner(t.TempDir())
+	tools, base := f.host+"/tools:1", f.host+"/base:1"
+	busybox := f.busybox(tools) // for this machine alone
+	digest := f.pushPlatforms(base, map[string]v1.Image{
+		"linux/arm64": f.imageFor("arm64"), "linux/s390x": f.imageFor("s390x"), "linux/386": f.imageFor("386"),
+	})
+	res := f.build(f.request(project{
+		platforms: "[linux/arm64]",
+		files: map[string]string{"Dockerfile": "FROM --platform=$BUILDPLATFORM " + tools + " AS build\nRUN echo built >/built\n" +
+			"FROM --platform=linux/s390x " + base + " AS named\n" +
+			"FROM " + base + "\nCOPY --from=build /built /built\nCOPY --from=named /which /named\n"},
+		lock: map[string]string{tools: busybox, base: digest},
+	}))
+	got := contentOf(t, f.image(res, "linux/arm64"))
+	if d := cmp.Diff(map[string]string{"which": "arm64", "built": "built\n", "named": "s390x"}, got); d != "" {
+		t.Errorf("the image's files (-want +got)\n%s", d)
+	}
+}
+
+// A base may stand in the Dockerfile with its digest, and a runner still gets it
+// from here.
+func TestRunnerOfBasesByDigest(t *testing.T) {
+	t.Parallel()
+	f := fixtureOn(t, devtest.OwnBuildKit(t, devenv.BuildKitOptions{NoNetwork: true}))
+	f.runner(t.TempDir())
+	base := f.host + "/base"
+	one := f.push(base+":1", map[string]string{"which": "one"})
+	two := f.push(base+":2", map[string]string{"which": "two"})
+	got := f.content(f.build(f.request(project{files: map[string]string{
+		"Dockerfile": "FROM " + base + "@" + one + "\nCOPY --from=" + base + ":2@" + two + " /which /other\n",
+	}})))
+	if d := cmp.Diff(map[string]string{"which": "one", "other": "two"}, got); d != "" {
+		t.Errorf("the image's files (-want +got)\n%s", d)
 	}
 }
 
