@@ -112,8 +112,10 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 		export: client.ExportEntry{Type: client.ExporterOCI, Attrs: s.exporter(version), Output: output}, images: images,
 	})
 	if err != nil {
-		if u := sent.Load(); u != nil && machine.IsFault(u.failed()) {
-			err = u.failed() // BuildKit knows its text alone, and looks as if it were to blame
+		// BuildKit is told the text alone of what went wrong here, and says it again as
+		// if it were its own.
+		if u := sent.Load(); u != nil && r.advice(u.failed()) != "" {
+			err = u.failed()
 		}
 		return Solved{}, r.broken(s, err)
 	}
@@ -128,11 +130,14 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 // broken gives a fault of this machine its form, and leaves other errors as they
 // are.
 func (r *Runner) broken(s Solve, err error) error {
-	if advice := machine.Advice(err, r.folders.Dir, "TMPDIR"); advice != "" {
+	if advice := r.advice(err); advice != "" {
 		return &lifecycle.Error{Op: "build image", On: s.Image, Err: err, Advice: advice}
 	}
 	return err
 }
+
+// advice is empty if this machine is not to blame.
+func (r *Runner) advice(err error) string { return machine.Advice(err, r.folders.Dir, "TMPDIR") }
 
 // openLayout opens the index of a digest in an OCI layout, and checks all of it:
 // digests, sizes, and that it is for the platforms. size is that of its layers.
