@@ -3,6 +3,10 @@ package standard
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -51,6 +55,9 @@ func backend(t Target, o Options, images *registry.Registry, cluster *Cluster) (
 	}
 	switch {
 	case t.BuildKit.Job != nil:
+		if err := o.reachJobs(t); err != nil {
+			return nil, err
+		}
 		return jobBackend(t, o, images, cluster), nil
 	case t.BuildKit.Runner != nil:
 		at.Address = t.BuildKit.Runner.Address
@@ -70,6 +77,29 @@ func (o Options) secret() func(context.Context, string) ([]byte, error) {
 			return nil, dockerfile.ErrNotSupplied
 		}
 		return read(ctx)
+	}
+}
+
+// reachJobs refuses what would be left unused: Jobs have secrets and SSH keys of their
+// own.
+func (o Options) reachJobs(t Target) error {
+	var given, fields []string
+	if len(o.Secrets) > 0 {
+		given = append(given, "build secrets ("+strings.Join(slices.Sorted(maps.Keys(o.Secrets)), ", ")+")")
+		fields = append(fields, "spec.buildkit.job.buildSecret")
+	}
+	if len(o.SSH) > 0 {
+		given = append(given, "SSH agents ("+strings.Join(slices.Sorted(maps.Keys(o.SSH)), ", ")+")")
+		fields = append(fields, "spec.buildkit.job.sshSecret")
+	}
+	if given == nil {
+		return nil
+	}
+	return &lifecycle.Error{
+		Op: "build in Jobs of", On: "target " + t.Name,
+		Err: fmt.Errorf("%s of this machine are given, and do not reach them", strings.Join(given, " and ")),
+		Advice: fmt.Sprintf("Keep them in a Secret of the namespace %s whose keys are these ids, name it in %s of the target, and give none here.",
+			t.Namespace, strings.Join(fields, " and ")),
 	}
 }
 

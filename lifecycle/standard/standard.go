@@ -43,11 +43,12 @@ type Options struct {
 	// server lacks is pushed from there.
 	Checkout string
 	// Secrets return the values of the build secrets that Dockerfiles mount, by
-	// id, when they are needed. A BuildKit that runs in a Job has its own. The
-	// default has none.
+	// id, when they are needed. A target whose BuildKit runs in Jobs, which have
+	// their own, refuses any. The default has none.
 	Secrets map[string]func(context.Context) ([]byte, error)
 	// SSH are the sockets of the SSH agents that Dockerfiles mount, by id. A
-	// BuildKit that runs in a Job has its own keys. The default has none.
+	// target whose BuildKit runs in Jobs, which have keys of their own, refuses
+	// any. The default has none.
 	SSH map[string]string
 	// BuildKitTLS secures the connection to a BuildKit at a tcp address. The
 	// default is no TLS.

@@ -28,6 +28,7 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 	doc.Required("apiVersion").String(strictyaml.Equal(catalogue.APIVersion))
 	metadata := doc.Required("metadata").Map("name")
 	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit")
+	buildkit := parseBuildKit(spec.Optional("buildkit"), spec.Optional("git"))
 	return Target{
 		Name:      metadata.Required("name").String(checkLabel, unique),
 		Context:   spec.Optional("context").String(),
@@ -35,8 +36,8 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 		Registry:  parseRegistry(spec.Required("registry")),
 		Overlay:   path.Clean(spec.Required("overlay").String(checkFolder)),
 		Deliver:   parseDeliver(spec.Optional("deliver")),
-		Git:       parseGit(spec.Optional("git")),
-		BuildKit:  parseBuildKit(spec.Optional("buildkit"), spec.Optional("git")),
+		Git:       parseGit(spec.Optional("git"), buildkit != nil && buildkit.Job != nil),
+		BuildKit:  buildkit,
 	}
 }
 
@@ -83,13 +84,18 @@ func parseDeliver(n strictyaml.Node) Deliver {
 	return Deliver{}
 }
 
-func parseGit(n strictyaml.Node) *Git {
+// parseGit reads the addresses of a Git server, from which Jobs fetch or none do.
+func parseGit(n strictyaml.Node, jobs bool) *Git {
 	if !n.Present() {
 		return nil
 	}
+	checks := []strictyaml.Check{checkGitURL}
+	if jobs {
+		checks = append(checks, checkSmartHTTP)
+	}
 	fields := n.Map("url", "push")
-	fetch := fields.Required("url").String(checkGitURL)
-	return &Git{URL: fetch, Push: orDefault(fields.Optional("push").String(checkGitURL), fetch)}
+	fetch := fields.Required("url").String(checks...)
+	return &Git{URL: fetch, Push: orDefault(fields.Optional("push").String(checks...), fetch)}
 }
 
 func checkLabel(s string) error     { return kubernetes(s, validation.IsDNS1123Label(s)) }
@@ -166,6 +172,15 @@ func checkGitURL(s string) error {
 		return errors.New("has no host")
 	}
 	return nil
+}
+
+// checkSmartHTTP accepts those Git URLs by which Jobs and package transport speak with
+// a server.
+func checkSmartHTTP(s string) error {
+	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+		return nil
+	}
+	return errors.New("must begin with http:// or https://: spec.buildkit.job has inputs pushed, and fetched by Jobs, by Git's smart HTTP")
 }
 
 // checkAddress accepts an address that BuildKit's clients dial.

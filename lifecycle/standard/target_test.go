@@ -153,6 +153,9 @@ var refusedSpecs = []struct{ name, in, want string }{
 		`p:6:104: spec.buildkit.job.resources.limits.memory: is "lots", which is no quantity, such as 500m or 2Gi` + "\n" +
 		`p:6:130: spec.buildkit.job.nodeSelector.-: the label is "-": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
 		`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`},
+	{"Git server for Jobs", spec("git: {url: 'ssh://git@git.example.com/r', push: 'git@git.example.com:r'}", "buildkit: {job: {image: 'moby/buildkit@sha256:"+strings.Repeat("0", 64)+"'}}", registry), "" +
+		"p:6:14: spec.git.url: must begin with http:// or https://: spec.buildkit.job has inputs pushed, and fetched by Jobs, by Git's smart HTTP\n" +
+		"p:6:51: spec.git.push: must begin with http:// or https://: spec.buildkit.job has inputs pushed, and fetched by Jobs, by Git's smart HTTP"},
 	{"unknown", spec("regsitry: {}", registry), `p:6:3: spec.regsitry: is not known; did you mean "registry"?`},
 }
 
