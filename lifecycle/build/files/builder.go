@@ -88,22 +88,35 @@ type build struct {
 // recipe cause are *[lifecycle.BuildError]; those of the registry are
 // *[lifecycle.Error]; if ctx ends, the error matches its cause.
 func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
-	name := r.State.Image.Name
-	if r.State.Image.Build.Files == nil {
-		return lifecycle.BuildResult{}, &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for files"}
+	run, err := b.start(r)
+	if err != nil {
+		return lifecycle.BuildResult{}, err
+	}
+	res, err := run.run(ctx)
+	if err != nil {
+		return lifecycle.BuildResult{}, run.orStopped(ctx, err)
+	}
+	return res, nil
+}
+
+// start is the build of a request.
+func (b *Builder) start(r lifecycle.BuildRequest) (*build, error) {
+	recipe := r.State.Image.Build.Files
+	if recipe == nil {
+		return nil, &lifecycle.BuildError{Image: r.State.Image.Name, Reason: "its recipe is not one for files"}
 	}
 	if r.Full.Objects == nil {
 		r.Full = r.State.Inputs
 	}
-	run := &build{Builder: b, request: r, recipe: r.State.Image.Build.Files}
-	res, err := run.run(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
+	return &build{Builder: b, request: r, recipe: recipe}, nil
+}
+
+// orStopped is the error, or why ctx has ended.
+func (b *build) orStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &lifecycle.Error{Op: "build image", On: b.request.State.Image.Name, Err: context.Cause(ctx)}
 	}
-	if err != nil {
-		return lifecycle.BuildResult{}, err
-	}
-	return res, nil
+	return err
 }
 
 func (b *build) run(ctx context.Context) (res lifecycle.BuildResult, err error) {

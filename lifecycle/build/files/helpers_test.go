@@ -103,6 +103,9 @@ func request(host string, full, inputs source.Tree, recipe catalogue.FilesBuild)
 
 func (f *fixture) build(r lifecycle.BuildRequest) lifecycle.BuildResult {
 	f.t.Helper()
+	if err := f.Check(f.t.Context(), r); err != nil {
+		f.t.Error(err)
+	}
 	res, err := f.Build(f.t.Context(), r)
 	if err != nil {
 		f.t.Fatal(err)
@@ -120,6 +123,16 @@ func (f *fixture) fail(r lifecycle.BuildRequest) *lifecycle.BuildError {
 		f.t.Fatalf("got the error %v, want a *lifecycle.BuildError of site", err)
 	}
 	f.empty()
+	return failed
+}
+
+// refuse is fail for what is known before anything is built.
+func (f *fixture) refuse(r lifecycle.BuildRequest) *lifecycle.BuildError {
+	f.t.Helper()
+	failed := f.fail(r)
+	if checked := f.Check(f.t.Context(), r); checked == nil || checked.Error() != failed.Error() {
+		f.t.Errorf("Check says %v, Build says %v", checked, failed)
+	}
 	return failed
 }
 

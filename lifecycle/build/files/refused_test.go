@@ -16,7 +16,7 @@ func TestUndeclared(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	files := map[string]source.File{"other": {}, "site/[1]/index.html": {}}
-	failed := f.fail(f.request(files, catalogue.FilesBuild{From: "site/[1]"}, "site/[1]/index.html"))
+	failed := f.refuse(f.request(files, catalogue.FilesBuild{From: "site/[1]"}, "site/[1]/index.html"))
 	want := []lifecycle.MissingInput{{Path: "site/[1]", Pattern: `site/\[1]`}}
 	if diff := cmp.Diff(want, failed.Missing); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
@@ -27,7 +27,7 @@ func TestUndeclared(t *testing.T) {
 	// Without the full tree, nobody knows.
 	r := f.request(files, catalogue.FilesBuild{From: "gone"})
 	r.Full = source.Tree{}
-	if failed := f.fail(r); failed.Reason != "build.files.from: the tree has no gone" {
+	if failed := f.refuse(r); failed.Reason != "build.files.from: the tree has no gone" {
 		t.Errorf("got %v", failed)
 	}
 }
@@ -72,12 +72,12 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := f.request(tt.files, tt.recipe)
-			if failed := f.fail(r); !strings.Contains(failed.Reason, tt.want) {
+			if failed := f.refuse(r); !strings.Contains(failed.Reason, tt.want) {
 				t.Errorf("got the reason %q, want one with %q", failed.Reason, tt.want)
 			}
 		})
 	}
-	if !errors.Is(f.fail(f.request(map[string]source.File{"x": {Content: pointer}}, catalogue.FilesBuild{})), source.ErrLFS) {
+	if !errors.Is(f.refuse(f.request(map[string]source.File{"x": {Content: pointer}}, catalogue.FilesBuild{})), source.ErrLFS) {
 		t.Error("a pointer is no source.ErrLFS")
 	}
 }
@@ -90,21 +90,21 @@ func TestRefusedTogether(t *testing.T) {
 	f := newFixture(t)
 	r := f.request(site, catalogue.FilesBuild{MediaType: "application/x.tar+xz"})
 	r.State.Image.Platforms = []string{"windows/amd64", "linux"}
-	failed := f.fail(r)
+	failed := f.refuse(r)
 	for _, want := range []string{`platform "windows/amd64"`, `platform "linux"`, "build.files.mediaType"} {
 		if !strings.Contains(failed.Reason, want) {
 			t.Errorf("the reason %q lacks %q", failed.Reason, want)
 		}
 	}
 	r.State.Image.Platforms = nil
-	if failed := f.fail(r); !strings.Contains(failed.Reason, "it names no platform") {
+	if failed := f.refuse(r); !strings.Contains(failed.Reason, "it names no platform") {
 		t.Errorf("without a platform: %v", failed)
 	}
 	r.State.Image.Build = catalogue.Build{Go: &catalogue.GoBuild{}}
-	if failed := f.fail(r); !strings.Contains(failed.Reason, "not one for files") {
+	if failed := f.refuse(r); !strings.Contains(failed.Reason, "not one for files") {
 		t.Errorf("with a recipe for Go: %v", failed)
 	}
-	failed = f.fail(f.request(map[string]source.File{"l": {Content: "/x", Mode: source.ModeSymlink}, ".wh.a": {}, "m": {Content: "/y", Mode: source.ModeSymlink}}, catalogue.FilesBuild{}))
+	failed = f.refuse(f.request(map[string]source.File{"l": {Content: "/x", Mode: source.ModeSymlink}, ".wh.a": {}, "m": {Content: "/y", Mode: source.ModeSymlink}}, catalogue.FilesBuild{}))
 	for _, want := range []string{"l -> /x", "m -> /y"} {
 		if !strings.Contains(failed.Reason, want) {
 			t.Errorf("the reason %q lacks %q", failed.Reason, want)
