@@ -233,6 +233,6 @@ func (w *wait) start(ctx context.Context, pod string) {
 	w.started = true
 	w.logged = make(chan error, 1)
 	go func() {
-		w.logged <- w.followLog(ctx, pod, w.ended, io.MultiWriter(&w.tail, w.output))
+		w.logged <- w.followLog(ctx, pod, w.ended, io.MultiWriter(&w.tail, &plain{to: w.output}))
 	}()
 }

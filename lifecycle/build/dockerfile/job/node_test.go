@@ -194,7 +194,7 @@ func TestNodeBuilds(t *testing.T) {
 		".dockerignore":      "web/ignored\n",
 		"web/.gitattributes": "* text eol=crlf\n*.id ident\n",
 		"web/Dockerfile": "FROM " + base + "\nARG WORD\nCOPY web /web\n" +
-			"RUN --mount=type=secret,id=npm.token grep -q ^hunter.$ /run/secrets/npm.token && printf '%s\\n' \"$WORD\" >/word\n" +
+			"RUN --mount=type=secret,id=npm.token grep -q ^hunter.$ /run/secrets/npm.token && cat /run/secrets/npm.token && echo && printf '%s\\n' \"$WORD\" >/word\n" +
 			`CMD ["sh", "-c", "cat /word /web/lines /web/x.id; ls /web"]` + "\n",
 		"web/lines": "one\ntwo\n", "web/x.id": "$Id$\n", "web/ignored": "x",
 	})
@@ -212,7 +212,8 @@ func TestNodeBuilds(t *testing.T) {
 	if res.Toolchain != "buildkit v0.34.2" {
 		t.Errorf("built by %q", res.Toolchain)
 	}
-	if !strings.Contains(printed.String(), "RUN --mount=type=secret") || strings.Contains(printed.String(), "hunter2") {
+	if !strings.Contains(printed.String(), "RUN --mount=type=secret") || strings.Contains(printed.String(), "hunter2") ||
+		!strings.Contains(printed.String(), "***\n") || strings.Contains(printed.String(), "\n\n") {
 		t.Errorf("printed:\n%s", printed.String())
 	}
 	jobs := n.remaining()
@@ -252,7 +253,7 @@ func TestNodeBuildFails(t *testing.T) {
 	_, err := b.Build(t.Context(), r)
 	failed, ok := errors.AsType[*lifecycle.BuildError](err)
 	if !ok || !strings.Contains(failed.Reason, "web/Dockerfile:2: ") || !strings.Contains(failed.Reason, "exit code: 3") ||
-		!strings.Contains(failed.Output, "about to fail") || !strings.Contains(printed.String(), "about to fail") {
+		failed.Output != "about to fail\n" || !strings.Contains(printed.String(), "about to fail") {
 		t.Errorf("error %v\nprinted:\n%s", err, printed.String())
 	}
 

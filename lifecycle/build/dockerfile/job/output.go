@@ -23,6 +23,33 @@ const (
 	errorPrefix = "error: "
 )
 
+var (
+	// stepFailed is the line that says of a step that it failed.
+	stepFailed = regexp.MustCompile(`^#([0-9]+) ERROR: `)
+	// stepPrinted begins a line that a step printed: its number, and how many
+	// seconds it had run.
+	stepPrinted = regexp.MustCompile(`^#([0-9]+) [0-9]+\.[0-9]{1,3} `)
+)
+
+// printedBy returns what the step that failed printed. buildctl repeats it as well,
+// but not all of it.
+func printedBy(lines []string) string {
+	failed := ""
+	for _, line := range lines {
+		if m := stepFailed.FindStringSubmatch(line); m != nil {
+			failed = m[1]
+			break
+		}
+	}
+	var output strings.Builder
+	for _, line := range lines {
+		if m := stepPrinted.FindStringSubmatch(line); m != nil && m[1] == failed {
+			output.WriteString(line[len(m[0]):] + "\n")
+		}
+	}
+	return output.String()
+}
+
 // parseFailure reads the end of what buildctl --progress=plain printed of a build
 // that failed.
 func parseFailure(printed string) *dockerfile.SolveError {
@@ -50,6 +77,9 @@ func parseFailure(printed string) *dockerfile.SolveError {
 	}
 	if said == "" {
 		said = lastLine(printed)
+	}
+	if output := printedBy(lines); output != "" {
+		failed.Output = output
 	}
 	if failed.Output == "" {
 		failed.Output = strings.Join(lines, "\n")

@@ -11,7 +11,9 @@ import (
 // What buildctl v0.34.2 prints.
 const (
 	failedRun = `#7 [2/2] RUN echo about to fail && false
+#7 0.070 hello
 #7 0.071 about to fail
+#8 0.071 another
 #7 ERROR: process "/bin/sh -c echo about to fail && false" did not complete successfully: exit code: 1
 ------
  > [2/2] RUN echo about to fail && false:
@@ -50,7 +52,7 @@ func TestParseFailure(t *testing.T) {
 		printed string
 		want    failure
 	}{
-		{failedRun, failure{"web/Dockerfile", 2, "[2/2] RUN echo about to fail && false", "0.071 about to fail",
+		{failedRun, failure{"web/Dockerfile", 2, "[2/2] RUN echo about to fail && false", "hello\nabout to fail\n",
 			`error: failed to solve: process "/bin/sh -c echo about to fail && false" did not complete successfully: exit code: 1`}},
 		{failedCopy, failure{"Dockerfile", 2, "[2/2] COPY missing /", failedCopy[:len(failedCopy)-1],
 			`error: failed to solve: failed to compute cache key: failed to calculate checksum of ref abc::def: "/missing": not found`}},

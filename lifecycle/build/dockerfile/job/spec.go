@@ -38,6 +38,8 @@ var (
 	inputsScript string
 	//go:embed build.sh
 	buildScript string
+	//go:embed mask.awk
+	maskProgram string
 )
 
 // nobody is the user and group of containers without rights.
@@ -180,7 +182,7 @@ func (b *Backend) build(s dockerfile.Solve) corev1.Container {
 		SecurityContext:          confined(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
-	env := []string{"HOME", "/tmp", "BUILDKIT_HOST", "unix://" + socketDir + "/buildkitd.sock", "POLICY", string(s.Policy)}
+	env := []string{"HOME", "/tmp", "BUILDKIT_HOST", "unix://" + socketDir + "/buildkitd.sock", "POLICY", string(s.Policy), "MASK", maskProgram}
 	if b.config.RegistrySecret != "" {
 		env = append(env, "DOCKER_CONFIG", dockerDir)
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "docker", MountPath: dockerDir, ReadOnly: true})
