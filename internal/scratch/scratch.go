@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,8 +17,8 @@ import (
 type Place struct {
 	// Dir is the folder that they are made in. It must exist.
 	Dir string
-	// Prefix begins their names, such as "pharos-go-". What else has it in Dir
-	// is removed.
+	// Prefix begins their names, such as "pharos-go-". Folders in Dir that are
+	// named by it and a number are removed.
 	Prefix string
 	// Log receives, at level debug, what was removed. The default discards it.
 	Log *slog.Logger
@@ -81,6 +82,14 @@ func (f *Folder) Remove() error {
 	return errors.Join(err, f.unlock())
 }
 
+// made says whether a folder of that name may be of Make: os.MkdirTemp puts a number
+// of 32 bits behind the prefix. Others have folders of their own, such as pharos-go-mod.
+func (p Place) made(name string) bool {
+	number, ok := strings.CutPrefix(name, p.Prefix)
+	n, err := strconv.ParseUint(number, 10, 32)
+	return ok && err == nil && strconv.FormatUint(n, 10) == number
+}
+
 // sweep removes the folders of processes that were killed. What cannot be
 // removed is left: it may belong to somebody else.
 func (p Place) sweep() {
@@ -89,7 +98,7 @@ func (p Place) sweep() {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), p.Prefix) {
+		if !e.IsDir() || !p.made(e.Name()) {
 			continue
 		}
 		dir := filepath.Join(p.Dir, e.Name())

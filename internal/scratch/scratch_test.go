@@ -19,8 +19,8 @@ func exists(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// What nobody holds is removed; what somebody works in, what has another prefix,
-// and what is no folder, are left.
+// What nobody holds is removed; what somebody works in, what has another name, and
+// what is no folder, are left.
 func TestMakeSweeps(t *testing.T) {
 	t.Parallel()
 	place := scratch.Place{Dir: t.TempDir(), Prefix: "pharos-test-"}
@@ -29,11 +29,14 @@ func TestMakeSweeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	inUse := used.Path("src", "file")
-	left := filepath.Join(place.Dir, "pharos-test-left")
-	other := filepath.Join(place.Dir, "pharos-other-left")
-	file := filepath.Join(place.Dir, "pharos-test-file")
-	link := filepath.Join(place.Dir, "pharos-test-link")
-	for _, dir := range []string{left, other} {
+	left := filepath.Join(place.Dir, "pharos-test-4294967295")
+	other := filepath.Join(place.Dir, "pharos-other-1")
+	named := filepath.Join(place.Dir, "pharos-test-1-mine")
+	word := filepath.Join(place.Dir, "pharos-test-mod")
+	none := filepath.Join(place.Dir, "pharos-test-")
+	file := filepath.Join(place.Dir, "pharos-test-2")
+	link := filepath.Join(place.Dir, "pharos-test-3")
+	for _, dir := range []string{left, other, named, word, none} {
 		if err := os.MkdirAll(filepath.Join(dir, "deep", "er"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +56,7 @@ func TestMakeSweeps(t *testing.T) {
 	if exists(t, left) {
 		t.Error("what a killed process left is still there")
 	}
-	for _, path := range []string{inUse, used.Path("out"), other, file, link, second.Path()} {
+	for _, path := range []string{inUse, used.Path("out"), other, named, word, none, file, link, second.Path()} {
 		if !exists(t, path) {
 			t.Errorf("%s is gone", path)
 		}
