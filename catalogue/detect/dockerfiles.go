@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type dockerfileReads struct {
 	files   []string
 	whole   bool   // it takes whatever lies at the root
 	ignore  string // the ignore rules that hold for it
+	// secrets and ssh are the ids of what its RUN lines mount, sorted.
+	secrets, ssh []string
 	// comments are what a person should know of it, as sentences.
 	comments []string
 }
@@ -116,7 +119,17 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 	if problem := misplaced(file, content, own, found.Missing); problem != "" {
 		return nil, problem, nil
 	}
+	secrets, ssh := ids(plan.Secrets), ids(plan.SSH)
+	for _, id := range slices.Concat(secrets, ssh) {
+		if !plainID.MatchString(id) {
+			return nil, fmt.Sprintf("RUN mounts %q, which a recipe cannot declare: an id has letters, digits, '_', '.' and '-'", id), nil
+		}
+	}
 	reads = &dockerfileReads{content: string(content), files: found.Files, whole: slices.Contains(found.Files, catalogue.FileName)}
+	reads.secrets, reads.ssh = secrets, ssh
+	if unset := parsed.Unset(); len(unset) > 0 {
+		reads.comments = append(reads.comments, fmt.Sprintf("No value is known of %s, which ARG lines declare: build.dockerfile.args gives values.", strings.Join(unset, ", ")))
+	}
 	for _, name := range []string{".dockerignore", file + ".dockerignore"} {
 		if !d.isFile[name] {
 			continue
@@ -143,6 +156,19 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 		d.note("%s:%d: %s %s: add --checksum=sha256:…", file, s.Line, s.Path, s.Reason)
 	}
 	return reads, "", nil
+}
+
+// plainID is an id that a recipe can declare.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+// ids are those of mounts, sorted, each once.
+func ids(mounts []dockerfile.Mount) []string {
+	var all []string
+	for _, m := range mounts {
+		all = append(all, m.ID)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // misplaced says what is to be changed in a Dockerfile that was written for another

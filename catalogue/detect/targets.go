@@ -35,6 +35,9 @@ func (d *detection) targets() ([]target, error) {
 	if o := d.options; (o.Context != "" || o.Target != "") && len(targets) != 1 {
 		return nil, fmt.Errorf("%w: a context or a name is for one target, and there are %d: choose an overlay", ErrOption, len(targets))
 	}
+	if d.options.Registry != "" && len(targets) == 0 {
+		return nil, fmt.Errorf("%w: a registry is for a target, and without a kustomization there is none: add one, or leave the registry out", ErrOption)
+	}
 	if len(targets) > 1 {
 		d.note("No target has a context, so each is delivered to the kubeconfig's current one: name contexts, or what is meant for one cluster goes to another")
 	}

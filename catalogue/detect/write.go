@@ -93,6 +93,8 @@ func (w *writer) image(c *candidate) {
 	w.linef("  build:")
 	if c.kind == catalogue.BuildDockerfile {
 		w.linef("    dockerfile:\n      path: %s", scalar(c.path))
+		w.mounts("secrets", "What its RUN lines mount. Values are given to kubectl pharos reconcile --secret, and to Jobs by a Secret.", c.dockerfile.secrets)
+		w.mounts("ssh", "The SSH agents that its RUN lines mount.", c.dockerfile.ssh)
 	} else {
 		w.linef("    go:\n      package: %s", scalar(c.path))
 		if c.toolchain != "" {
@@ -102,6 +104,14 @@ func (w *writer) image(c *candidate) {
 	}
 	w.comment("  ", c.basis)
 	w.list("  ", "inputs", c.inputs)
+}
+
+// mounts writes what a Dockerfile mounts, if it does.
+func (w *writer) mounts(key, why string, ids []string) {
+	if len(ids) > 0 {
+		w.comment("      ", why)
+		w.list("      ", key, ids)
+	}
 }
 
 func (w *writer) list(indent, key string, items []string) {

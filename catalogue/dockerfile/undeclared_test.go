@@ -2,6 +2,7 @@ package dockerfile
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,5 +33,18 @@ func TestUndeclared(t *testing.T) {
 	}
 	if got := f.Undeclared(nil); len(got) > 0 {
 		t.Errorf("got %q of none", got)
+	}
+}
+
+// A default before the first FROM holds for all stages that declare the argument,
+// one within a stage for that alone.
+func TestUnset(t *testing.T) {
+	t.Parallel()
+	f, err := Parse("Dockerfile", []byte("ARG BASE\nARG MODE=dev\nFROM scratch AS a\nARG MODE VERSION HTTP_PROXY TARGETARCH\nARG LEVEL=1\nFROM scratch\nARG LEVEL VERSION\nCOPY a /\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.Unset(), " "); got != "BASE VERSION LEVEL" {
+		t.Errorf("got %s", got)
 	}
 }
