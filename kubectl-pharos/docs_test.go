@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
@@ -43,6 +44,17 @@ func TestPharosYAMLPage(t *testing.T) {
 	}
 	if found, err := standard.ParseTargets("page", yaml); err != nil || len(found) != 1 || len(kinds) != 4 || !kinds["run"] {
 		t.Errorf("the page has the targets %v, %v, and shows %v", found, err, kinds)
+	}
+}
+
+// The page on rights that errors name is there.
+func TestRightsPage(t *testing.T) {
+	t.Parallel()
+	path, ok := strings.CutPrefix(kubeclient.RightsPage, "https://github.com/pharos-dev/pharos/blob/main/")
+	path, anchor, _ := strings.Cut(path, "#")
+	page, err := os.ReadFile(filepath.Join("..", path))
+	if err != nil || !ok || !strings.Contains(strings.ToLower(string(page)), "\n## "+anchor+"\n") {
+		t.Errorf("%s does not lead to a chapter: %v", kubeclient.RightsPage, err)
 	}
 }
 
@@ -87,6 +99,9 @@ func fingerprintsByHand(t *testing.T, lines, toolchain string) {
 			files["pharos.yaml"] += code
 		}
 	}
+	if strings.Contains(lines, "toolchain ") { // as the page has it
+		script += "kubectl pharos images --check >check 2>&1 || { cat check; exit 1; }\n"
+	}
 	dir := t.TempDir()
 	for name, content := range files {
 		name = filepath.Join(dir, name)
@@ -121,6 +136,11 @@ func fingerprintsByHand(t *testing.T, lines, toolchain string) {
 	}
 	if !strings.Contains(string(out), "go.toolchain "+toolchain+"\nplatform.0000 linux/amd64\ntree "+columns[2]+"\n") {
 		t.Errorf("the fields are not shown in\n%s", out)
+	}
+	check := exec.CommandContext(t.Context(), program, "images", "--check")
+	check.Dir, check.Env = dir, cmd.Env
+	if found, err := check.CombinedOutput(); toolchain == "go1.26.8" && err != nil {
+		t.Errorf("what the page shows is not as it should be: %v\n%s", err, found)
 	}
 	if n := strings.Count(string(out), "sha256:"+columns[1]); n != 2 {
 		t.Errorf("the working tree, which is the commit, has another fingerprint in\n%s", out)

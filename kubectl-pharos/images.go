@@ -74,7 +74,12 @@ last --keep deliveries names: see kubectl pharos images delete --help.`,
   # What of the registry does no delivery need any more?
   kubectl pharos images --unused --keep 20`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("keep") && !o.unused {
+				return errors.New("--keep is for --unused: add it")
+			}
+			return o.run(cmd.Context())
+		},
 	}
 	o.output = newOutput(cmd)
 	cmd.Flags().StringVar(&o.rev, "rev", "", "The revision. The default is HEAD")
@@ -262,7 +267,11 @@ func (o *imagesOptions) printImages(images []imageFields) error {
 			if fingerprint == "" {
 				fingerprint = "<none>"
 			}
-			row := []any{f.Metadata.Name, f.Builder, f.Files, fingerprint}
+			files := any(f.Files)
+			if f.Tree == "" { // it is not known which they are
+				files = "<none>"
+			}
+			row := []any{f.Metadata.Name, f.Builder, files, fingerprint}
 			if o.target != "" {
 				row = append(row, f.Pushed.digest())
 			}

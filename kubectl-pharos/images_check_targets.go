@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -36,6 +37,7 @@ func checkTargets(ctx context.Context, tree source.Tree, c *catalogue.Catalogue)
 			findings = append(findings, f)
 		}
 	}
+	findings = append(findings, noBuildKit(c, targets)...)
 	for _, t := range targets {
 		if host, _, _ := strings.Cut(t.Registry.Push, "/"); host == detect.NoRegistry {
 			add(catalogue.Finding{Path: catalogue.FileName, Message: fmt.Sprintf(
@@ -61,6 +63,19 @@ func checkTargets(ctx context.Context, tree source.Tree, c *catalogue.Catalogue)
 	return findings, nil
 }
 
+// noBuildKit finds the images that no target can build: one of several targets may
+// do with what another one has built.
+func noBuildKit(c *catalogue.Catalogue, targets []standard.Target) []catalogue.Finding {
+	var findings []catalogue.Finding
+	for _, image := range c.Images {
+		builds := func(t standard.Target) bool { return standard.Builds(image.Build.Kind(), t) }
+		if len(targets) > 0 && !slices.ContainsFunc(targets, builds) {
+			findings = append(findings, catalogue.Finding{Image: image.Name, Path: catalogue.FileName, Message: "no target names a BuildKit, which builds from a Dockerfile: write spec.buildkit"})
+		}
+	}
+	return findings
+}
+
 // checkOverlay renders a target's overlay with digests that stand for those of the
 // images, and finds what would keep it from being delivered.
 func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue, t standard.Target) ([]catalogue.Finding, error) {
@@ -68,6 +83,7 @@ func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 	for _, image := range c.Images {
 		request.Images = append(request.Images, lifecycle.ImageRef{
 			Name: image.Name, Repository: detect.NoRegistry + "/" + image.Name, Digest: lifecycle.Digest("sha256:" + strings.Repeat("0", 64)),
+			Artifact: image.Build.Artifact(),
 		})
 	}
 	rendering, err := render.New().Render(ctx, request)
