@@ -9,7 +9,7 @@ PLATFORMS := darwin/arm64 darwin/amd64 windows/amd64
 TESTFLAGS ?=
 # Given to the bench, such as: make bench BENCHFLAGS='-h'
 BENCHFLAGS ?=
-BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
+BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env GOPATH)/bin))
 
 export GOWORK = off
 
@@ -33,7 +33,7 @@ build: ## build the plugin into bin/
 	@chmod 755 bin/kubectl_complete-pharos
 
 .PHONY: install
-install: build ## install the plugin and its completion into BINDIR, a folder of your PATH
+install: build ## install the plugin and its completion into BINDIR (or PREFIX/bin), a folder of your PATH
 	mkdir -p '$(DESTDIR)$(BINDIR)'
 	install -m 755 bin/kubectl-pharos bin/kubectl_complete-pharos '$(DESTDIR)$(BINDIR)'
 

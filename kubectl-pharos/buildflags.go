@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,19 +22,25 @@ type buildFlags struct {
 	secrets []string
 	ssh     []string
 	tlsDir  string
+	jobs    int
 }
 
 func (b *buildFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&b.secrets, "secret", nil, "A secret that Dockerfiles mount: id=ID,src=FILE or id=ID,env=NAME; may be repeated")
 	f.StringArrayVar(&b.ssh, "ssh", nil, "An SSH agent that Dockerfiles mount: default, which is SSH_AUTH_SOCK, or ID=SOCKET; may be repeated")
+	f.IntVar(&b.jobs, "builds", 4, "How many images are built at once. Fewer need less memory")
 	f.StringVar(&b.tlsDir, "buildkit-tlsdir", "", "A folder with ca.pem and, if BuildKit asks for them, cert.pem and key.pem, for a BuildKit at a tcp address")
 	_ = cmd.MarkFlagDirname("buildkit-tlsdir")
 }
 
-// into fills in the options. Files of secrets are read only when a build needs
-// them.
+// into fills in the options. Files of secrets are looked at, and read only when a
+// build needs them.
 func (b *buildFlags) into(o *standard.Options) error {
+	if b.jobs < 1 {
+		return fmt.Errorf("--builds is %d, and must be at least 1", b.jobs)
+	}
+	o.Jobs = b.jobs
 	o.Secrets, o.SSH = map[string]func(context.Context) ([]byte, error){}, map[string]string{}
 	for _, flag := range b.secrets {
 		id, read, err := parseSecret(flag, os.LookupEnv)
@@ -52,6 +59,13 @@ func (b *buildFlags) into(o *standard.Options) error {
 		}
 		if id == "" || socket == "" || strings.Contains(socket, ",") {
 			return fmt.Errorf("--ssh is %q, and must be ID=SOCKET, the socket of an agent, or default where SSH_AUTH_SOCK is set", flag)
+		}
+		// What cannot be looked at may still be connected to.
+		if info, err := os.Stat(socket); errors.Is(err, fs.ErrNotExist) || err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+			if err == nil {
+				err = fmt.Errorf("%s is no socket", socket)
+			}
+			return fmt.Errorf("--ssh: %s: %w: it must be the socket of an agent, which ssh-add gives keys to", id, err)
 		}
 		o.SSH[id] = socket
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +18,17 @@ func TestBuildFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TOKEN", "hunter3")
-	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	agent := filepath.Join(dir, "agent")
+	socket, err := net.Listen("unix", agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	t.Setenv("SSH_AUTH_SOCK", agent)
 	var o standard.Options
 	flags := buildFlags{
-		secrets: []string{"id=npmrc,src=" + file, "type=file,id=again,source=" + file, "id=token,env=TOKEN", "id=TOKEN"}, ssh: []string{"default", "deploy=/run/deploy"},
+		jobs:    2,
+		secrets: []string{"id=npmrc,src=" + file, "type=file,id=again,source=" + file, "id=token,env=TOKEN", "id=TOKEN"}, ssh: []string{"default", "deploy=" + agent},
 	}
 	if err := flags.into(&o); err != nil {
 		t.Fatal(err)
@@ -30,7 +39,7 @@ func TestBuildFlags(t *testing.T) {
 			t.Errorf("%s is %q, %v", id, got, err)
 		}
 	}
-	if len(o.Secrets) != 4 || len(o.SSH) != 2 || o.SSH["default"] != "/run/agent" || o.SSH["deploy"] != "/run/deploy" {
+	if len(o.Secrets) != 4 || len(o.SSH) != 2 || o.SSH["default"] != agent || o.SSH["deploy"] != agent || o.Jobs != 2 {
 		t.Errorf("options %+v", o)
 	}
 
@@ -47,8 +56,13 @@ func TestBuildFlags(t *testing.T) {
 		"there is another one with":      {secrets: []string{"id=a,env=TOKEN", "id=a,env=TOKEN"}},
 		`--ssh is "default"`:             {ssh: []string{"default"}},
 		`--ssh is "a=/b,/c"`:             {ssh: []string{"a=/b,/c"}},
+		"--ssh: a: stat /nope: no such":  {ssh: []string{"a=/nope"}},
+		"--ssh: a: " + file + " is no":   {ssh: []string{"a=" + file}},
+		"--ssh: a: " + dir + " is no":    {ssh: []string{"a=" + dir}},
 		"--buildkit-tlsdir: open " + dir: {tlsDir: dir},
+		"--builds is -1":                 {jobs: -1},
 	} {
+		flags.jobs = cmp.Or(flags.jobs, 1)
 		err := flags.into(&standard.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%+v: %v, want %q", flags, err, want)

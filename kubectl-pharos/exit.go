@@ -31,6 +31,9 @@ const (
 // the answer is printed already.
 var errNotSo = errors.New("")
 
+// errUsage marks what was written on the command line, whatever else it is.
+var errUsage = errors.New("usage")
+
 // notSo is an errNotSo with a text.
 func notSo(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), errNotSo)
@@ -86,6 +89,8 @@ func exitCode(err error) int {
 	switch {
 	case is(errNotSo):
 		return exitNotSo
+	case is(errUsage):
+		return exitUsage
 	case is(lifecycle.ErrBlocked, lifecycle.ErrConflict, lease.ErrHeld, lease.ErrLost, receipt.ErrCorrupt, receipt.ErrConflict):
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):

@@ -59,7 +59,7 @@ func (o *imagesOptions) runUnused(ctx context.Context) error {
 
 func (o *imagesOptions) printUnused(unused []lifecycle.UnusedImage) error {
 	if len(unused) == 0 {
-		linef(o.ErrOut, "every image in the registry is named by a receipt that is kept")
+		linef(o.ErrOut, "there is nothing in the registry that no receipt names which is kept")
 		return nil
 	}
 	var rows [][]any

@@ -41,8 +41,8 @@ their names. Node and Python projects that no image is built of are named. Every
 guess has a comment that says where it comes from. What the flags say wins over
 what manifests say, which wins over guesses from the names of folders and files.
 
-This version builds images from Go programs; it says which of the others it cannot
-build yet. A registry that nothing names is registry.invalid: write yours.
+What no build can do yet is said: Dockerfiles need a BuildKit, which the target
+names. A registry that nothing names is registry.invalid: write yours.
 
 The working tree is read as git add -A would commit it; there need be no commit
 yet. A pharos.yaml that is there is never overwritten. Go programs are looked at

@@ -156,8 +156,11 @@ func (s *shared) resolver(ctx context.Context, tree source.Tree, insecure []stri
 	hosts := slices.Clone(insecure)
 	for _, t := range targets {
 		if t.Registry.Insecure {
-			host, _, _ := strings.Cut(t.Registry.Push, "/")
-			hosts = append(hosts, host)
+			// Bases in it may be named as builders or as the target reach it.
+			for _, repository := range []string{t.Registry.Push, t.Registry.Pull} {
+				host, _, _ := strings.Cut(repository, "/")
+				hosts = append(hosts, host)
+			}
 		}
 	}
 	return registry.New(registry.Config{Keychain: authn.DefaultKeychain, InsecureHosts: hosts, Transport: proxied()})

@@ -26,6 +26,10 @@ type lockEntryFields struct {
 func (o *lockOptions) print(r *lock.Report, written, failed bool) error {
 	if o.output.human() {
 		o.warnLacks(r)
+		if failed && !o.check {
+			linef(o.ErrOut, "nothing was written")
+			return nil // a table would look as if it had been
+		}
 		if err := o.printChanges(r); err != nil || failed {
 			return err
 		}
@@ -60,7 +64,7 @@ func (o *lockOptions) warnLacks(r *lock.Report) {
 func (o *lockOptions) printChanges(r *lock.Report) error {
 	// What a comparison calls missing, a written lock has as added.
 	words := map[lock.State]string{lock.Missing: "added", lock.Moved: "moved", lock.Unused: "removed"}
-	if o.check || r.Count(lock.Failed) > 0 {
+	if o.check {
 		words = map[lock.State]string{lock.Missing: "missing", lock.Moved: "moved", lock.Unused: "unused"}
 	}
 	var rows [][]any

@@ -27,6 +27,7 @@ type reconcileOptions struct {
 	cancel  bool
 	verbose bool
 	build   buildFlags
+	given   standard.Options // by the flags of builds
 }
 
 func newReconcile(s *shared) *cobra.Command {
@@ -115,7 +116,7 @@ func (o *reconcileOptions) check() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait is %s, and must not be less than 0", o.wait)
 	}
-	return nil
+	return o.build.into(&o.given)
 }
 
 // hint explains a revision that was meant as the value of --dry-run, which may
@@ -144,13 +145,14 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 		return none, err
 	}
 	f.Target = t.Name
-	so, err := o.options(t)
-	if err == nil {
-		err = o.build.into(&so)
+	if err := o.warnUnheeded(ctx, commit, t); err != nil {
+		return none, err
 	}
+	so, err := o.options(t)
 	if err != nil {
 		return none, err
 	}
+	so.Secrets, so.SSH, so.BuildKitTLS, so.Jobs = o.given.Secrets, o.given.SSH, o.given.BuildKitTLS, o.given.Jobs
 	l, err := standard.New(t, so)
 	if err != nil {
 		return none, err
@@ -163,6 +165,21 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,
 	})
+}
+
+// warnUnheeded warns of flags that no build of the commit heeds.
+func (o *reconcileOptions) warnUnheeded(ctx context.Context, commit source.Commit, t standard.Target) error {
+	if len(o.given.Secrets)+len(o.given.SSH) == 0 {
+		return nil
+	}
+	c, err := catalogueOf(ctx, commit.Tree)
+	if err != nil {
+		return err
+	}
+	for _, w := range unheeded(o.given, c.Images, t) {
+		linef(o.ErrOut, "warning: %s", w)
+	}
+	return nil
 }
 
 type reconcileFields struct {

@@ -31,8 +31,9 @@ the target is healthy at exactly that commit. What is built from what, and where
 it goes, stands in pharos.yaml at the root of the repository.
 
 Exit codes: 0 done; 1 not as it should be; 2 usage or unexpected; 3 repository,
-pharos.yaml or build; 4 cluster or registry unreachable or forbidden; 5 blocked
-by a lease; 6 delivered but not healthy; 130 interrupted.
+pharos.yaml or build; 4 cluster, registry, Git server or BuildKit unreachable or
+forbidden; 5 blocked by a lease, by the owner of a field or by another repository;
+6 delivered but not healthy; 130 interrupted.
 
 kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev.`,
 		Example: `  # What would be built from the last commit

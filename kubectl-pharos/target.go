@@ -68,8 +68,16 @@ func (s *shared) targetIn(ctx context.Context, tree source.Tree) (standard.Targe
 	if errors.Is(err, standard.ErrSeveralTargets) {
 		err = fmt.Errorf("%w\nName one of them with --target", err)
 	}
+	if errors.Is(err, standard.ErrNoTarget) && len(targets) > 0 {
+		err = &wrongName{err}
+	}
 	return t, err
 }
+
+// wrongName is an error about a name that was given, not about pharos.yaml.
+type wrongName struct{ error }
+
+func (e *wrongName) Unwrap() []error { return []error{errUsage, e.error} }
 
 // open returns the target of HEAD and how it is reached.
 func (s *shared) open(ctx context.Context) (*source.Repository, standard.Target, standard.Options, error) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -71,12 +73,15 @@ func (o *whyOptions) run(ctx context.Context, image string) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	old, err := o.side(ctx, o.from, image)
-	if err != nil && !errors.Is(err, catalogue.ErrNoCatalogue) { // from before it, every image is new
+	new, err := o.side(ctx, o.to, image) // which mostly needs no cluster
+	if err != nil {
 		return err
 	}
-	new, err := o.side(ctx, o.to, image)
-	if err != nil {
+	old, err := o.side(ctx, o.from, image)
+	if err != nil && !errors.Is(err, catalogue.ErrNoCatalogue) { // from before it, every image is new
+		if errors.Is(err, lifecycle.ErrUnreachable) && !slices.Contains(new.Images(), image) && ctx.Err() == nil {
+			return fmt.Errorf("%w\nWhether --from %s has it cannot be told: %v", unknownImage(image, new.Images()), cmp.Or(o.from, "HEAD"), err)
+		}
 		return err
 	}
 	if o.output.human() && o.to == "" && o.from != sideWorktree {

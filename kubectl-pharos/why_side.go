@@ -74,6 +74,9 @@ func (s *shared) side(ctx context.Context, name, image string) (*side, error) {
 		}
 		return nil, fmt.Errorf("%w\nAs a receipt: %v", err, none)
 	}
+	if errors.Is(err, source.ErrUnknownRevision) && receiptDigits.MatchString(name) {
+		err = fmt.Errorf("%w\nIf it is a receipt: receipt:%s", err, name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +102,9 @@ func (s *shared) snapshot(ctx context.Context, c worktree.Config) (source.Tree, 
 // shownReceipt is a receipt as it is listed, or without "sha256:"; 40 digits are a
 // commit.
 var shownReceipt = regexp.MustCompile(`^(?:[0-9a-f]{12,39}|[0-9a-f]{41,64})$`)
+
+// receiptDigits are too few to be shown for a receipt, and enough to find one.
+var receiptDigits = regexp.MustCompile(`^[0-9a-f]{1,11}$`)
 
 // receiptName returns what findReceipt takes, if the flag names a receipt for
 // sure.

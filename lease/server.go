@@ -191,7 +191,7 @@ func (m *Manager) fail(op string, err error) error {
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
 		e.Advice = kubeclient.ForbiddenAdvice(err, m.client.namespace,
-			"The rules that are needed are in the documentation of package lease: get, create and update leases of coordination.k8s.io in "+m.client.namespace+".")
+			"What is needed is to get, create and update leases of coordination.k8s.io in "+m.client.namespace+": "+kubeclient.RightsPage)
 	}
 	return e
 }

@@ -8,6 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
+// RightsPage is where the rights that a delivery needs are written down for
+// whoever grants them.
+const RightsPage = "https://github.com/pharos-dev/pharos/blob/main/docs/reconcile.md#rights"
+
 // ForbiddenAdvice says what to do about a write in a namespace that the server
 // forbids: to get the rights that are named, unless they are not what is
 // missing.

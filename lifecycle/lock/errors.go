@@ -30,14 +30,20 @@ func (e *FailedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of the %d references cannot be locked:", len(e.Entries), e.Of)
 	var advice []string
+	add := func(line string) {
+		if line != "" && !slices.Contains(advice, line) {
+			advice = append(advice, line)
+		}
+	}
 	for _, f := range e.Entries {
 		err := f.Err
 		if of, ok := errors.AsType[*lifecycle.Error](err); ok {
 			// The entry's reference stands there already.
 			err = of.Err
-			if of.Advice != "" && !slices.Contains(advice, of.Advice) {
-				advice = append(advice, of.Advice)
-			}
+			add(of.Advice)
+		}
+		if errors.Is(f.Err, lifecycle.ErrImageNotFound) {
+			add("Check the name and the tag. Some registries answer so for what you may not see, too: docker login.")
 		}
 		fmt.Fprintf(&b, "\n  %s, for %s: %v", f.Reference, strings.Join(f.Images, ", "), err)
 	}

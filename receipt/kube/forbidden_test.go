@@ -63,7 +63,7 @@ func TestForbiddenForOtherReasons(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := open(t, c.Config(), ns, "devbox").Put(t.Context(), record("devbox", 1))
-			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.advice) || strings.Contains(err.Error(), "The rules that are needed") {
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.advice) || strings.Contains(err.Error(), "What is needed") {
 				t.Errorf("%v, want it forbidden, and the advice %q alone", err, tc.advice)
 			}
 		})

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+)
+
+func TestUnheededBuildFlags(t *testing.T) {
+	t.Parallel()
+	o := standard.Options{
+		Secrets: map[string]func(context.Context) ([]byte, error){"npmrc": nil, "tokn": nil, "other-thing": nil}, SSH: map[string]string{"default": "", "deploi": ""},
+	}
+	images := []catalogue.Image{
+		{Name: "api", Build: catalogue.Build{Go: &catalogue.GoBuild{}}},
+		{Name: "web", Build: catalogue.Build{Dockerfile: &catalogue.DockerfileBuild{Secrets: []string{"npmrc", "token"}, SSH: []string{"default"}}}},
+		{Name: "job", Build: catalogue.Build{Dockerfile: &catalogue.DockerfileBuild{Secrets: []string{"npmrc"}, SSH: []string{"deploy"}}}},
+	}
+	unknown := []string{
+		"--secret other-thing: no image declares it under build.dockerfile.secrets", "--secret tokn: no image declares it; did you mean token?",
+		"--ssh deploi: no image declares it; did you mean deploy?",
+	}
+	if diff := cmp.Diff(unknown, unheeded(o, images, standard.Target{BuildKit: &standard.BuildKit{Address: "unix:///run/buildkit.sock"}})); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	inJobs := []string{
+		"--secret npmrc: it does not reach Jobs, which take theirs from the Secret that spec.buildkit.job.buildSecret of target dev names", unknown[0], unknown[1],
+		"--ssh default: it does not reach Jobs, which take theirs from the Secret that spec.buildkit.job.sshSecret of target dev names", unknown[2],
+	}
+	if diff := cmp.Diff(inJobs, unheeded(o, images, standard.Target{Name: "dev", BuildKit: &standard.BuildKit{Job: &standard.BuildKitJob{}}})); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
