@@ -49,3 +49,21 @@ func FuzzPolicy(f *testing.F) {
 		}
 	})
 }
+
+// A backend whose BuildKit knows a registry by another name finds a rule to put
+// that name into, for a reference with its digest too.
+func TestPolicyOfReferencesByDigest(t *testing.T) {
+	t.Parallel()
+	ref := "localhost:5000/base:1" + anyDigest
+	policy, err := policyOf([]Pin{{ref, ref}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read spb.Policy
+	if err := json.Unmarshal(policy, &read); err != nil {
+		t.Fatal(err)
+	}
+	if r := read.Rules[0]; r.Action != spb.PolicyAction_CONVERT || r.Selector.Identifier != imageScheme+ref || r.Updates.Identifier != imageScheme+ref {
+		t.Errorf("the first rule is %v", r)
+	}
+}
