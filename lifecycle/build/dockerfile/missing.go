@@ -1,9 +1,12 @@
 package dockerfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	recipe "github.com/pharos-dev/pharos/catalogue/dockerfile"
@@ -14,12 +17,9 @@ import (
 )
 
 // checkReads looks for what COPY, ADD and mounts take of the whole tree and would
-// not find among the inputs. What the whole tree does not hold either is for
-// BuildKit to say. The error is of the trees, or of ctx.
+// not find among the inputs, or not behind ignore rules. What the whole tree does
+// not hold either is for BuildKit to say. The error is of the trees, or of ctx.
 func (b *build) checkReads(ctx context.Context, p *plan, found *problems) error {
-	if b.request.Full.ID == b.request.State.Inputs.ID {
-		return nil
-	}
 	for _, of := range p.plans {
 		lacks, err := b.lacks(ctx, of, b.request.State.Inputs)
 		if err != nil {
@@ -28,12 +28,20 @@ func (b *build) checkReads(ctx context.Context, p *plan, found *problems) error 
 		if len(lacks) == 0 {
 			continue
 		}
+		for _, at := range slices.SortedFunc(maps.Keys(lacks), sourceAt.compare) {
+			if s := lacks[at]; s.Ignored != "" && !s.Optional {
+				found.say("%s:%d: %s %s", b.file, s.Line, s.Path, s.Reason)
+			}
+		}
+		if b.request.Full.ID == b.request.State.Inputs.ID {
+			continue
+		}
 		nowhere, err := b.lacks(ctx, of, b.request.Full)
 		if err != nil {
 			return err
 		}
 		for at, s := range lacks {
-			if _, gone := nowhere[at]; !gone && !s.Optional {
+			if _, gone := nowhere[at]; !gone && !s.Optional && s.Ignored == "" {
 				b.missSource(ctx, s.Path, found)
 			}
 		}
@@ -44,6 +52,10 @@ func (b *build) checkReads(ctx context.Context, p *plan, found *problems) error 
 type sourceAt struct {
 	line int
 	path string
+}
+
+func (a sourceAt) compare(b sourceAt) int {
+	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.path, b.path))
 }
 
 // lacks returns the sources that match nothing in a tree.
