@@ -13,13 +13,21 @@ import (
 
 const imageScheme = "docker-image://"
 
-// pulled gives a reference the form in which pods see it.
+// pulled gives a reference the form in which pods see it. If the names of
+// repositories end alike here and there, "localhost:5000/dev" and
+// "registry.svc:5000/dev", the hosts are one registry, and all else in it is seen so
+// too, such as a base beside the target's images.
 func (b *Backend) pulled(reference string) string {
 	if b.config.Push == "" {
 		return reference
 	}
-	if rest, is := strings.CutPrefix(reference, b.config.Push+"/"); is {
-		return b.config.Pull + "/" + rest
+	push, pushPath, _ := strings.Cut(b.config.Push, "/")
+	pull, pullPath, _ := strings.Cut(b.config.Pull, "/")
+	if pushPath != pullPath {
+		push, pull = b.config.Push, b.config.Pull
+	}
+	if rest, is := strings.CutPrefix(reference, push+"/"); is {
+		return pull + "/" + rest
 	}
 	return reference
 }

@@ -28,6 +28,7 @@ const outage = 2 * time.Minute
 type wait struct {
 	*Backend
 	job     *batchv1.Job
+	image   string // for people
 	began   time.Time
 	started bool // the container that builds has been seen to run, or to have run
 	asked   time.Time
@@ -40,7 +41,7 @@ type wait struct {
 // await waits for a Job to end and copies its log.
 func (b *Backend) await(ctx context.Context, job *batchv1.Job, s dockerfile.Solve) (dockerfile.Solved, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &wait{Backend: b, job: job, began: time.Now(), output: s.Output, ended: make(chan struct{})}
+	w := &wait{Backend: b, job: job, image: s.Image, began: time.Now(), output: s.Output, ended: make(chan struct{})}
 	if w.output == nil {
 		w.output = io.Discard
 	}
@@ -83,6 +84,9 @@ func (w *wait) finishLog(ctx context.Context) {
 	w.logged = nil
 }
 
+// inJob names the image, and the Job for who looks for it in the cluster.
+func (w *wait) inJob() string { return w.image + " in Job " + w.config.Namespace + "/" + w.job.Name }
+
 // failure words what ended a build.
 func (w *wait) failure(o outcome) error {
 	if o.state == rejected {
@@ -96,7 +100,7 @@ func (w *wait) failure(o outcome) error {
 	if text := strings.TrimSpace(o.message); strings.Contains(text, "\n") {
 		err = fmt.Errorf("%s\n%s", o.reason, text)
 	}
-	failed := &lifecycle.Error{Op: "build in Job", On: w.config.Namespace + "/" + w.job.Name, Err: err, Advice: o.advice}
+	failed := &lifecycle.Error{Op: "build image", On: w.inJob(), Err: err, Advice: o.advice}
 	if o.unreachable {
 		failed.Class = lifecycle.ErrUnreachable
 	}
@@ -112,7 +116,7 @@ func (w *wait) watch(ctx context.Context) (outcome, error) {
 		case ctx.Err() != nil:
 			return outcome{}, context.Cause(ctx)
 		case errors.Is(err, errGone):
-			return outcome{}, &lifecycle.Error{Op: "build in Job", On: w.config.Namespace + "/" + w.job.Name, Err: err,
+			return outcome{}, &lifecycle.Error{Op: "build image", On: w.inJob(), Err: err,
 				Advice: "Build again. If it was not deleted by a person, look for what else removes Jobs in the namespace."}
 		case err == nil && o.state > running:
 			return o, nil

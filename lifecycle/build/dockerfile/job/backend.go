@@ -49,8 +49,8 @@ func New(c Config) (*Backend, error) {
 // Solve implements dockerfile.Backend. Beside the errors that are named there, it
 // returns a *lifecycle.Error: of class lifecycle.ErrUnreachable if the API server, the
 // Git server or BuildKit's image cannot be reached, or does not let us or the pod in;
-// of no class for a Job that was deleted, a pod that does not start or is evicted, and a
-// deadline that is over.
+// so too if the cluster does not let the pod start, for whatever reason; of no class for a
+// Job that was deleted, a pod that is evicted, and a deadline that is over.
 func (b *Backend) Solve(ctx context.Context, s dockerfile.Solve) (dockerfile.Solved, error) {
 	if err := b.supplied(s); err != nil {
 		return dockerfile.Solved{}, err
@@ -130,7 +130,7 @@ func (b *Backend) ensure(ctx context.Context, id identity, s dockerfile.Solve) (
 				}
 				in, err := b.config.Pusher.PushInputs(ctx, s.Inputs)
 				if err != nil {
-					return nil, false, err
+					return nil, false, ofImage(s.Image, err)
 				}
 				spec = b.spec(id, here, in, writeID)
 			}
@@ -221,6 +221,17 @@ func (b *Backend) cancelUnconfirmed(ctx context.Context, name, writeID string) {
 	if err == nil && job.Annotations[keys.WriteID] == writeID && !b.config.GoOn {
 		b.cancel(ctx, job)
 	}
+}
+
+// ofImage names the image whose inputs could not be pushed.
+func ofImage(image string, err error) error {
+	failed, ok := err.(*lifecycle.Error)
+	if !ok {
+		return err
+	}
+	of := *failed
+	of.Op = "build image " + image + ": " + of.Op
+	return &of
 }
 
 // rights are those that the package comment lists.

@@ -13,7 +13,7 @@ case $version in
 esac
 # What is printed goes through the filter, which alone writes to the pod's log.
 mkfifo /tmp/printed
-LC_ALL=C awk "$MASK" /run/pharos/secrets/* </tmp/printed &
+LC_ALL=C awk "$MASK" /run/pharos/secrets/* /run/pharos/secrets/.[!.]* </tmp/printed &
 filter=$!
 buildctl build --progress=plain --metadata-file=/tmp/metadata.json --source-policy-file=/tmp/policy.json \
 	--local=context=/inputs/tree --local=dockerfile=/inputs/tree --output="$export_to" "$@" >/tmp/printed 2>&1 &

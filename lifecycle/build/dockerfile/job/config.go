@@ -61,7 +61,9 @@ type Config struct {
 	// Push and Pull are what repositories begin with, as this machine and as
 	// pods see them, "localhost:5000/dev" and "registry.pharos.svc:5000/dev". The
 	// default of Pull is Push; the default of Push is nothing, for names that are
-	// the same everywhere.
+	// the same everywhere. If they differ in their hosts alone, the hosts are taken
+	// for one registry: a base that a Dockerfile names by that of Push is pulled from
+	// that of Pull.
 	Push, Pull string
 	// Insecure says that the registry of Pull speaks plain HTTP. The default
 	// refuses it.

@@ -48,8 +48,9 @@
 // type kubernetes.io/dockerconfigjson with the registry's, one with the values of build
 // secrets and one with SSH keys (by id), all of them in "build"; and one with
 // the Git server's in "inputs" (key credentials, in the format of
-// git-credential-store(1)). What a step of a Dockerfile prints of a secret stands in the
-// log.
+// git-credential-store(1)). Where a step of a Dockerfile prints a line of a secret that has
+// four bytes at least, *** stands in the log instead: the container "build" passes what
+// buildctl prints through a filter.
 //
 // # The cache
 //
@@ -64,7 +65,8 @@
 //
 // The result is what BuildKit says in its metadata, never what stands in the log. A pod
 // that cannot start is given up as soon as its own reason says that it will not by
-// itself (an image that cannot be pulled, a pod that is not admitted), else when it did not start
+// itself (an image that cannot be pulled, a pod that is not admitted, a Secret or a key of
+// it that is not there), else when it did not start
 // in time; the error has the reason. So has that of a pod that is evicted or that
 // dies with its node.
 //

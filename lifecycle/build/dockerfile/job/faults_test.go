@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -37,15 +38,15 @@ func TestPodsThatDoNotWork(t *testing.T) {
 		"image": {change: annotate("hollow.pharos.dev/waiting", "ImagePullBackOff", "hollow.pharos.dev/message", "no such image"),
 			want: "ImagePullBackOff: no such image", advice: "pull BuildKit's image", unreachable: true},
 		"container": {change: annotate("hollow.pharos.dev/waiting", "CreateContainerConfigError", "hollow.pharos.dev/message", `secret "x" not found`),
-			want: `secret "x" not found`},
+			want: `secret "x" not found`, unreachable: true},
 		"build": {change: annotate("hollow.pharos.dev/exit-code", "1", "hollow.pharos.dev/message", "error: failed to solve: no"),
 			want: "failed to solve: no", rejected: true},
 		"no node": {change: func(c *job.Config) {
 			c.NodeSelector, c.StartWithin, c.PodAnnotations = map[string]string{"no": "such-node"}, time.Second, nil
-		}, want: "didn't match Pod's node affinity/selector", advice: "more time"},
+		}, want: "didn't match Pod's node affinity/selector", advice: "Mend what it waits for", unreachable: true},
 		"deadline":       {change: func(c *job.Config) { c.Deadline = time.Second }, want: "DeadlineExceeded", advice: "more time for a build", stays: true},
-		"waits too long": {change: func(c *job.Config) { c.StartWithin = time.Second }, want: "ContainerCreating"},
-		"not admitted":   {change: func(*job.Config) {}, enforce: "baseline", want: `violates PodSecurity "baseline:latest"`, advice: "pod-security.kubernetes.io/enforce=privileged"},
+		"waits too long": {change: func(c *job.Config) { c.StartWithin = time.Second }, want: "ContainerCreating", unreachable: true},
+		"not admitted":   {change: func(*job.Config) {}, enforce: "baseline", want: `violates PodSecurity "baseline:latest"`, advice: "pod-security.kubernetes.io/enforce=privileged", unreachable: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,9 @@ func TestPodsThatDoNotWork(t *testing.T) {
 			if !tc.rejected && (!errors.As(err, &failed) || !strings.Contains(failed.Advice, tc.advice)) {
 				t.Errorf("error %v", err)
 			}
+			if !tc.rejected && !strings.HasPrefix(err.Error(), "build image web in Job "+b.namespace+"/pharos-build-web-") {
+				t.Errorf("the error does not begin with the image: %v", err)
+			}
 			if errors.Is(err, lifecycle.ErrUnreachable) != tc.unreachable {
 				t.Errorf("unreachable: %v", !tc.unreachable)
 			}
@@ -81,6 +85,34 @@ func TestPodsThatDoNotWork(t *testing.T) {
 				t.Error("the Job would go on waiting")
 			}
 		})
+	}
+}
+
+// What is said of a Secret that is not there is said again and again, for nothing.
+func TestSecretsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	for message, advice := range map[string]string{
+		`MountVolume.SetUp failed for volume "secrets" : secret "build" not found`:                      "Create the Secret build in namespace ",
+		`MountVolume.SetUp failed for volume "secrets" : references non-existent secret key: npm.token`: "Add the key npm.token to the Secret in namespace ",
+	} {
+		b := newBench(t)
+		c := b.config()
+		c.StartWithin = time.Hour
+		done := b.start(t.Context(), b.backend(c), solveOf("web"))
+		p := b.pod(b.job(t.Context()))
+		if _, err := b.client.CoreV1().Events(b.namespace).Create(t.Context(), &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "mount-"}, Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: message,
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+		}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		got := <-done
+		if !errors.Is(got.err, lifecycle.ErrUnreachable) || !strings.Contains(got.err.Error(), message) || !strings.Contains(got.err.Error(), advice) {
+			t.Errorf("got %v", got.err)
+		}
+		if len(b.remaining()) > 0 {
+			t.Error("the Job would go on waiting")
+		}
 	}
 }
 

@@ -157,7 +157,9 @@ func stuck(pod *corev1.Pod) outcome {
 			o.unreachable = true
 			o.advice = "See that nodes can pull BuildKit's image " + s.Image + ", and with which credentials."
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			o.unreachable = true
 		case "CrashLoopBackOff":
+			o.unreachable = true
 			if last := s.LastTerminationState.Terminated; last != nil {
 				o.reason, o.message = s.Name+" does not start: "+lastLine(last.Message), last.Message
 			}

@@ -77,13 +77,13 @@ func TestLook(t *testing.T) {
 			ContainerStatuses:     statuses(terminated("build", 1, "Error", "error: transport"))}), want: broken, reason: "BuildKit ended in the middle of it: OOMKilled", unreachable: true},
 		"BuildKit crashes": {job: jobWith(), pod: podWith(corev1.PodStatus{
 			InitContainerStatuses: statuses(restarted(waits("buildkitd", "CrashLoopBackOff", "back-off"), "log\nno mount"))}),
-			want: broken, reason: "buildkitd does not start: no mount", hopeless: true},
+			want: broken, reason: "buildkitd does not start: no mount", unreachable: true, hopeless: true},
 		"image": {job: jobWith(), pod: podWith(corev1.PodStatus{InitContainerStatuses: statuses(waits("buildkitd", "ImagePullBackOff", "no such image"))}),
 			want: broken, reason: "ImagePullBackOff: no such image", unreachable: true, hopeless: true},
 		"image once": {job: jobWith(), pod: podWith(corev1.PodStatus{InitContainerStatuses: statuses(waits("buildkitd", "ErrImagePull", "no route"))}),
 			want: waiting, reason: "ErrImagePull: no route"},
 		"no Secret": {job: jobWith(), pod: podWith(corev1.PodStatus{ContainerStatuses: statuses(waits("build", "CreateContainerConfigError", "secret not found"))}),
-			want: broken, reason: "secret not found", hopeless: true},
+			want: broken, reason: "secret not found", unreachable: true, hopeless: true},
 		"unschedulable": {job: jobWith(), pod: podWith(corev1.PodStatus{Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes"}}}), want: waiting, reason: "Unschedulable: 0/1 nodes"},
 		"runs": {job: jobWith(), pod: podWith(corev1.PodStatus{ContainerStatuses: statuses(corev1.ContainerStatus{Name: "build",

@@ -2,6 +2,8 @@ package job
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +16,26 @@ import (
 // reason, and how long later they are read again, in times that a Job is looked at.
 const eventsAfter = 2
 
-// impatient gives up what has not started: at once if an event says that the pod is
-// not admitted, else when it was waited for long enough.
+// secretMissing is what the kubelet says of a Secret, or of a key in it, that a volume
+// needs and that is not there.
+var secretMissing = regexp.MustCompile(`secret "([^"]+)" not found|references non-existent secret key: (\S+)`)
+
+// hopelessFor says whether an event is about something that does not come by itself.
+func (w *wait) hopelessFor(e corev1.Event) (advice string, hopeless bool) {
+	if e.Reason == "FailedCreate" && strings.Contains(e.Message, "violates PodSecurity") {
+		return "Let the namespace admit privileged pods: kubectl label namespace " + w.config.Namespace + " pod-security.kubernetes.io/enforce=privileged", true
+	}
+	if m := secretMissing.FindStringSubmatch(e.Message); m != nil && e.Reason == "FailedMount" {
+		if m[1] != "" {
+			return fmt.Sprintf("Create the Secret %s in namespace %s, or correct its name in the Target (spec.buildkit.job).", m[1], w.config.Namespace), true
+		}
+		return fmt.Sprintf("Add the key %s to the Secret in namespace %s: its keys are the ids that images declare.", m[2], w.config.Namespace), true
+	}
+	return "", false
+}
+
+// impatient gives up what has not started: at once if an event says that it will not
+// by itself, else when it was waited for long enough.
 func (w *wait) impatient(ctx context.Context, o outcome, job *batchv1.Job, pod *corev1.Pod) (outcome, error) {
 	now := time.Now()
 	late := now.Sub(w.began) > w.config.StartWithin
@@ -31,18 +51,17 @@ func (w *wait) impatient(ctx context.Context, o outcome, job *batchv1.Job, pod *
 		w.config.Log.DebugContext(ctx, "the events of a Job cannot be read", "job", w.job.Name, "error", err)
 	}
 	for _, e := range said {
-		if e.Reason == "FailedCreate" && strings.Contains(e.Message, "violates PodSecurity") {
-			return outcome{state: broken, hopeless: true, reason: sentence(e.Reason, e.Message),
-				advice: "Let the namespace admit privileged pods: kubectl label namespace " + w.config.Namespace + " pod-security.kubernetes.io/enforce=privileged"}, nil
+		if advice, hopeless := w.hopelessFor(e); hopeless {
+			return outcome{state: broken, hopeless: true, unreachable: true, reason: sentence(e.Reason, e.Message), advice: advice}, nil
 		}
 	}
 	if len(said) > 0 {
 		o.reason = sentence(said[0].Reason, said[0].Message)
 	}
 	if late {
-		o.state, o.hopeless = broken, true
+		o.state, o.hopeless, o.unreachable = broken, true, true
 		o.reason = "its pod did not start within " + w.config.StartWithin.String() + ": " + o.reason
-		o.advice = "Mend what it waits for, or allow it more time to start."
+		o.advice = "Mend what it waits for, and build again."
 	}
 	return o, nil
 }
