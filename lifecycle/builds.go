@@ -115,6 +115,9 @@ func (o *operation) buildImage(ctx context.Context, r ReconcileRequest, img *ima
 	if missing := without(found.Platforms, img.platforms); len(missing) > 0 {
 		return &BuildError{Image: img.status.Name, Reason: "the built image misses the platforms " + strings.Join(missing, ", ")}
 	}
+	if err := o.keepImage(ctx, img, built.Digest); err != nil {
+		return fmt.Errorf("keep image %s, which was just pushed: %w", img.status.Name, err)
+	}
 	img.status.Digest, img.bases, img.toolchain = built.Digest, built.Bases, built.Toolchain
 	o.emit(Event{Type: EventImageBuilt, Image: copyOf(img.status), Took: time.Since(start)})
 	return nil

@@ -94,7 +94,7 @@ func (o *operation) deleteImages(ctx context.Context, r DeleteImagesRequest, hel
 	if err != nil {
 		return done, err
 	}
-	if r.Unused && !used.delivered {
+	if r.Unused && !used.delivered && len(unused) > 0 {
 		return done, &BlockedError{Reason: fmt.Sprintf("nothing was delivered to target %q in this cluster, so all of its images would be deleted", o.Target),
 			Next: "Check the context. If it is the right one, delete images by their digests: kubectl pharos images --unused lists them"}
 	}
@@ -135,7 +135,7 @@ func (o *operation) choose(r DeleteImagesRequest, unused []UnusedImage, used use
 		return chosen, nil
 	}
 	var errs []error
-	for _, digest := range r.Digests {
+	for _, digest := range slices.Compact(slices.Sorted(slices.Values(r.Digests))) {
 		at := len(chosen)
 		for _, image := range unused {
 			if image.Digest == digest {
@@ -152,5 +152,5 @@ func (o *operation) choose(r DeleteImagesRequest, unused []UnusedImage, used use
 				Advice: "See what there is to delete: kubectl pharos images --unused"})
 		}
 	}
-	return slices.CompactFunc(chosen, func(a, b UnusedImage) bool { return a.Reference() == b.Reference() }), errors.Join(errs...)
+	return chosen, errors.Join(errs...)
 }

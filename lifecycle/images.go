@@ -24,6 +24,9 @@ type image struct {
 	// state.Dependencies, and known is what a receipt says of it.
 	on    []*image
 	known *receipt.Image
+	// found says that it was found by its fingerprint: no receipt of the target
+	// names it.
+	found bool
 }
 
 func (i *image) push(l *Lifecycle) string { return l.Push + "/" + i.state.Image.Name }
@@ -118,7 +121,7 @@ func (l *Lifecycle) findByFingerprint(ctx context.Context, img *image) error {
 		img.status.Reason = "the registry's image misses " + strings.Join(missing, ", ")
 		return nil
 	}
-	img.toolchain = found.Toolchain
+	img.toolchain, img.found = found.Toolchain, true
 	img.status.Digest, img.status.Reason = found.Digest, "the registry has an image of this fingerprint"
 	return nil
 }
@@ -137,11 +140,25 @@ func (o *operation) confirmImages(ctx context.Context, images []*image) error {
 				errs[i] = &Error{Op: "deliver", On: "image " + img.status.Name, Class: ErrUnreachable,
 					Err: fmt.Errorf("the registry had it a moment ago: %w", errs[i]), Advice: "Run the same command again: it is built anew."}
 			}
+			if errs[i] == nil && img.found {
+				errs[i] = o.keepImage(ctx, img, img.status.Digest)
+			}
 			return nil
 		})
 	}
 	_ = g.Wait() // the errors are all in the list
 	return errors.Join(errs...)
+}
+
+// keepImage has an image keep a tag of its own. Where the builders alone may push,
+// the one that leads to its fingerprint has to do.
+func (o *operation) keepImage(ctx context.Context, img *image, digest Digest) error {
+	err := o.Registry.Keep(ctx, img.push(o.Lifecycle), digest)
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrImageNotFound) {
+		return err
+	}
+	o.Log.Warn("the image has no tag of its own, so another build of its fingerprint may leave it without any", "image", img.status.Name, "digest", digest, "err", err)
+	return nil
 }
 
 // verifyImages asks for every part of the images that receipts know, and has

@@ -21,10 +21,19 @@ type Registry interface {
 	// verifies what it finds. The error matches ErrImageNotFound if there is
 	// none.
 	Find(ctx context.Context, repository string, fp catalogue.Fingerprint) (RegistryImage, error)
+	// Keep gives the image index of that digest the tag DigestTag, unless it has
+	// it: others may move the tag of its fingerprint, and what has no tag cannot
+	// be listed, and is garbage to many registries. The error matches
+	// ErrImageNotFound if the repository does not have it.
+	Keep(ctx context.Context, repository string, digest Digest) error
 	// List returns what tags lead to in a repository, sorted by digest: nothing
 	// if the registry does not know the repository. What no tag leads to cannot
 	// be listed.
 	List(ctx context.Context, repository string) ([]StoredImage, error)
+	// Stored is what List says of a digest, but for its tags: for one that no tag
+	// leads to. The error matches ErrImageNotFound if the repository does not have
+	// it.
+	Stored(ctx context.Context, repository string, digest Digest) (StoredImage, error)
 	// Delete deletes what has that digest and the tags that lead to it. The
 	// error matches ErrImageNotFound if it is not there.
 	Delete(ctx context.Context, repository string, image StoredImage) error
@@ -44,7 +53,8 @@ type StoredImage struct {
 	Tags   []string // sorted
 	// Fingerprint is the annotation of an index that Pharos built, else empty.
 	Fingerprint catalogue.Fingerprint
-	// Parts are the digests of the manifests that an index names, sorted.
+	// Parts are the digests of all manifests that an index names, and the indexes
+	// in it, sorted.
 	Parts []Digest
 }
 
@@ -52,4 +62,11 @@ type StoredImage struct {
 // the fingerprint's 64 digits. It proves nothing: anyone can move a tag.
 func FingerprintTag(fp catalogue.Fingerprint) string {
 	return "fp-" + strings.TrimPrefix(string(fp), "sha256:")
+}
+
+// DigestTag is the tag that an image has of its own, beside that of its fingerprint:
+// "d-" and the digest's 64 digits. Builds of one fingerprint may have several
+// digests, and FingerprintTag leads to one of them only.
+func DigestTag(d Digest) string {
+	return "d-" + strings.TrimPrefix(string(d), "sha256:")
 }

@@ -3,9 +3,11 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,9 +43,11 @@ type UnusedImage struct {
 func (u UnusedImage) Reference() string { return u.Repository + "@" + string(u.Digest) }
 
 // Built says whether all of it is Pharos's own: an image that Pharos built, and
-// no tag but the one that it is found by.
+// no tags but those of its fingerprint and its digest.
 func (u UnusedImage) Built() bool {
-	return u.Fingerprint != "" && !slices.ContainsFunc(u.Tags, func(tag string) bool { return tag != FingerprintTag(u.Fingerprint) })
+	return u.Fingerprint != "" && !slices.ContainsFunc(u.Tags, func(tag string) bool {
+		return tag != FingerprintTag(u.Fingerprint) && tag != DigestTag(u.Digest)
+	})
 }
 
 // UnusedImages lists what the registry holds of the target's images and no
@@ -59,15 +63,16 @@ func (l *Lifecycle) UnusedImages(ctx context.Context, r UsedImages) ([]UnusedIma
 
 // uses is what receipts say of the images.
 type uses struct {
-	by    map[Digest]string // what names a digest: "the live receipt 3f2a9c of target devbox"
-	names map[string]bool   // of all images that any receipt names
+	by    map[Digest]string          // what names a digest: "the live receipt 3f2a9c of target devbox"
+	names map[string]bool            // of all images that any receipt names
+	of    map[string]map[Digest]bool // what is used of each image, by its name
 	// delivered says that the target itself has an applied receipt.
 	delivered bool
 }
 
 // sortOut lists what is not used, and by what everything else is.
 func (l *Lifecycle) sortOut(ctx context.Context, r UsedImages) ([]UnusedImage, uses, error) {
-	u := uses{by: map[Digest]string{}, names: map[string]bool{}}
+	u := uses{by: map[Digest]string{}, names: map[string]bool{}, of: map[string]map[Digest]bool{}}
 	for _, name := range r.Images {
 		u.names[name] = true
 	}
@@ -83,22 +88,59 @@ func (l *Lifecycle) sortOut(ctx context.Context, r UsedImages) ([]UnusedImage, u
 		if err != nil {
 			return nil, u, err
 		}
+		parts, err := l.partsOfUsed(ctx, repository, stored, u, u.of[name])
+		if err != nil {
+			return nil, u, err
+		}
 		for _, s := range stored {
-			if u.by[s.Digest] != "" || l.isPart(s, stored, u) {
-				continue
+			if u.by[s.Digest] == "" && !parts[s.Digest] {
+				unused = append(unused, UnusedImage{StoredImage: s, Name: name, Repository: repository})
 			}
-			unused = append(unused, UnusedImage{StoredImage: s, Name: name, Repository: repository})
 		}
 	}
 	return unused, u, nil
 }
 
-// isPart says whether something is the image of a platform that an index names
-// which is used.
-func (l *Lifecycle) isPart(s StoredImage, stored []StoredImage, u uses) bool {
-	return slices.ContainsFunc(stored, func(other StoredImage) bool {
-		return u.by[other.Digest] != "" && slices.Contains(other.Parts, s.Digest)
-	})
+// partsOfUsed are the digests of the manifests that used indexes name. An index
+// that is used and that no tag leads to any more is read by its digest.
+func (l *Lifecycle) partsOfUsed(ctx context.Context, repository string, stored []StoredImage, u uses, used map[Digest]bool) (map[Digest]bool, error) {
+	parts, listed := map[Digest]bool{}, map[Digest]bool{}
+	add := func(s StoredImage) {
+		for _, part := range s.Parts {
+			parts[part] = true
+		}
+	}
+	all := true
+	for _, s := range stored {
+		listed[s.Digest] = true
+		if u.by[s.Digest] != "" {
+			add(s)
+		} else {
+			all = false
+		}
+	}
+	if all {
+		return parts, nil // there is nothing that could be a part
+	}
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for digest := range used {
+		if listed[digest] {
+			continue
+		}
+		g.Go(func() error {
+			s, err := l.Registry.Stored(ctx, repository, digest)
+			if errors.Is(err, ErrImageNotFound) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			add(s)
+			return err
+		})
+	}
+	return parts, g.Wait()
 }
 
 func sortedKeys(m map[string]bool) []string {
@@ -181,16 +223,26 @@ func (u *uses) add(record *receipt.Record, which, id string) {
 		if which == "" {
 			continue
 		}
-		digests := []string{img.Digest}
+		id := which + " " + id
+		u.use(img.Name, Digest(img.Digest), id)
 		for _, base := range img.Bases {
-			if _, digest, ok := strings.Cut(base, "@"); ok {
-				digests = append(digests, digest)
-			}
-		}
-		for _, d := range digests {
-			if u.by[Digest(d)] == "" {
-				u.by[Digest(d)] = which + " " + id
+			repository, digest, ok := strings.Cut(base, "@")
+			if name, ours := strings.CutPrefix(repository, strings.TrimSuffix(img.Repository, img.Name)); ok && ours {
+				u.use(name, Digest(digest), id)
+			} else if ok {
+				u.use("", Digest(digest), id) // of nobody's in this folder
 			}
 		}
 	}
+}
+
+// use notes a use of a digest, of the image of a name if it is known.
+func (u *uses) use(name string, d Digest, by string) {
+	if u.by[d] == "" {
+		u.by[d] = by
+	}
+	if u.of[name] == nil {
+		u.of[name] = map[Digest]bool{}
+	}
+	u.of[name][d] = true
 }

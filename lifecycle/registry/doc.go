@@ -8,7 +8,11 @@
 //	pharos.dev/fingerprint   what it was built from: "sha256:" and 64 hexadecimal digits
 //	pharos.dev/toolchain     what built it, such as "go1.26.8"
 //
-// It is pushed by digest. The tag "fp-" followed by the fingerprint's 64 digits
+// It is pushed by digest. The tag "d-" followed by the digest's 64 digits is its
+// own, so that it stays listed, and no garbage, whatever becomes of other tags: a
+// build that gives other bytes each time has several images of one fingerprint.
+// [Registry.Keep] gives that tag to what others push. The tag "fp-" followed by the
+// fingerprint's 64 digits
 // is moved to it last, when all of it is there, and only serves to find it:
 // tags can be moved by anyone, so [Registry.Find] believes the annotation, which
 // the digest covers, and nothing else. No manifest should name that tag.

@@ -35,6 +35,9 @@ func fail(ctx context.Context, op string, on fmt.Stringer, repo name.Repository,
 	case errors.Is(err, errRedirects):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Check where %s leads to: a proxy, or its own configuration, sends requests round in a circle.", host)
+	case errors.Is(err, errPages):
+		e.Class = lifecycle.ErrUnreachable
+		e.Advice = fmt.Sprintf("Check that %s is a registry, and what proxies are before it.", host)
 	case errors.As(err, &answer):
 		e.Advice, e.Class = classify(answer, cmp.Or(ledTo(answer), host), repo)
 	case fault.OfMachine(err):

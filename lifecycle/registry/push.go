@@ -19,8 +19,9 @@ import (
 // Push annotates the index with the fingerprint, sends what the repository does
 // not have, and returns the digest of the annotated index. It asks for every
 // blob and every manifest by itself: a registry that has the index and lost
-// some of what it names gets that again. When all of it is there, it moves the
-// fingerprint's tag to it. A push that is tried again sends no blob twice.
+// some of what it names gets that again. When all of it is there, it gives it the
+// tag of its digest, and moves the fingerprint's tag to it. A push that is tried
+// again sends no blob twice.
 //
 // The error matches [lifecycle.ErrUnreachable] if the registry cannot be
 // reached or refuses, and ctx's error if ctx ended. It may be called
@@ -51,6 +52,11 @@ func (r *Registry) Push(ctx context.Context, repository string, index v1.ImageIn
 	ref := repo.Digest(digest.String())
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return pushIndex(ctx, pusher, repo, index) },
+		// First its own: a process that is killed leaves nothing that is found by its
+		// fingerprint and can lose that tag.
+		func(ctx context.Context) error {
+			return pusher.Put(ctx, repo.Tag(lifecycle.DigestTag(lifecycle.Digest(digest.String()))), index)
+		},
 		func(ctx context.Context) error { return pusher.Put(ctx, repo.Tag(tag), index) },
 	} {
 		if err := r.retry.do(ctx, r.log, op, step); err != nil {

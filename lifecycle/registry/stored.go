@@ -47,14 +47,36 @@ func (r *Registry) List(ctx context.Context, repository string) ([]lifecycle.Sto
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return group(tags, found), nil
+	return r.group(ctx, op, repo, tags, found)
 }
+
+// Stored implements [lifecycle.Registry]: it reads a manifest by its digest, and the
+// indexes in it.
+func (r *Registry) Stored(ctx context.Context, repository string, digest lifecycle.Digest) (lifecycle.StoredImage, error) {
+	const op = "read image"
+	ref, err := r.digest(op, repository, digest)
+	if err != nil {
+		return lifecycle.StoredImage{}, err
+	}
+	desc, err := r.get(ctx, op, ref)
+	if err != nil {
+		return lifecycle.StoredImage{}, err
+	}
+	return r.describeStored(ctx, op, ref.Context(), desc)
+}
+
+// maxPages bounds the list of tags of a repository: a registry whose pages lead on
+// for ever would never be done with.
+const maxPages = 10_000
+
+// errPages says that the pages of a list do not end.
+var errPages = errors.New("its list of tags does not end: a page leads to one that was read already")
 
 // tags returns the tags of a repository: none if the registry does not know it.
 func (r *Registry) tags(ctx context.Context, op string, repo name.Repository) ([]string, error) {
 	var tags []string
 	err := r.retry.do(ctx, r.log, op, func(ctx context.Context) (err error) {
-		tags, err = r.puller.List(ctx, repo)
+		tags, err = r.pages(ctx, repo)
 		return err
 	})
 	if err != nil && ctx.Err() == nil && notFound(err) {
@@ -63,8 +85,32 @@ func (r *Registry) tags(ctx context.Context, op string, repo name.Repository) ([
 	return tags, fail(ctx, op, repo, repo, err)
 }
 
+func (r *Registry) pages(ctx context.Context, repo name.Repository) ([]string, error) {
+	list, err := r.puller.Lister(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	var tags []string
+	read := map[string]bool{}
+	for list.HasNext() {
+		page, err := list.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if tags = append(tags, page.Tags...); page.Next == "" {
+			break
+		}
+		if read[page.Next] || len(read) == maxPages {
+			return nil, errPages
+		}
+		read[page.Next] = true
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags), nil
+}
+
 // group puts the tags of one digest together.
-func group(tags []string, found []*remote.Descriptor) []lifecycle.StoredImage {
+func (r *Registry) group(ctx context.Context, op string, repo name.Repository, tags []string, found []*remote.Descriptor) ([]lifecycle.StoredImage, error) {
 	byDigest := map[v1.Hash]*lifecycle.StoredImage{}
 	for i, desc := range found {
 		if desc == nil {
@@ -72,7 +118,10 @@ func group(tags []string, found []*remote.Descriptor) []lifecycle.StoredImage {
 		}
 		image := byDigest[desc.Digest]
 		if image == nil {
-			stored := describeStored(desc)
+			stored, err := r.describeStored(ctx, op, repo, desc)
+			if err != nil {
+				return nil, err
+			}
 			image = &stored
 			byDigest[desc.Digest] = image
 		}
@@ -84,26 +133,45 @@ func group(tags []string, found []*remote.Descriptor) []lifecycle.StoredImage {
 		images = append(images, *image)
 	}
 	slices.SortFunc(images, func(a, b lifecycle.StoredImage) int { return cmp.Compare(a.Digest, b.Digest) })
-	return images
+	return images, nil
 }
 
 // describeStored tells an index that Pharos built from everything else, of which
-// nothing more is known.
-func describeStored(desc *remote.Descriptor) lifecycle.StoredImage {
+// no more is known than what it names. The indexes that an index names are read too.
+func (r *Registry) describeStored(ctx context.Context, op string, repo name.Repository, desc *remote.Descriptor) (lifecycle.StoredImage, error) {
 	stored := lifecycle.StoredImage{Digest: lifecycle.Digest(desc.Digest.String())}
-	if !desc.MediaType.IsIndex() {
-		return stored
-	}
-	index, err := v1.ParseIndexManifest(bytes.NewReader(desc.Manifest))
-	if err != nil {
-		return stored
-	}
-	stored.Fingerprint = catalogue.Fingerprint(index.Annotations[keys.Fingerprint])
-	for _, m := range index.Manifests {
-		stored.Parts = append(stored.Parts, lifecycle.Digest(m.Digest.String()))
+	seen := map[v1.Hash]bool{}
+	for queue := []*remote.Descriptor{desc}; len(queue) > 0; queue = queue[1:] {
+		if !queue[0].MediaType.IsIndex() {
+			continue
+		}
+		index, err := v1.ParseIndexManifest(bytes.NewReader(queue[0].Manifest))
+		if err != nil {
+			continue
+		}
+		if queue[0] == desc {
+			stored.Fingerprint = catalogue.Fingerprint(index.Annotations[keys.Fingerprint])
+		}
+		for _, m := range index.Manifests {
+			if seen[m.Digest] {
+				continue
+			}
+			seen[m.Digest] = true
+			stored.Parts = append(stored.Parts, lifecycle.Digest(m.Digest.String()))
+			if !m.MediaType.IsIndex() {
+				continue
+			}
+			inner, err := r.get(ctx, op, repo.Digest(m.Digest.String()))
+			switch {
+			case err == nil:
+				queue = append(queue, inner)
+			case !errors.Is(err, lifecycle.ErrImageNotFound):
+				return stored, err
+			}
+		}
 	}
 	slices.Sort(stored.Parts)
-	return stored
+	return stored, nil
 }
 
 // Delete implements [lifecycle.Registry]: it deletes the manifest, and then the

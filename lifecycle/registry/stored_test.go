@@ -97,14 +97,22 @@ func storedTests(t *testing.T, host string) {
 	for _, s := range stored {
 		byDigest[s.Digest] = s
 	}
-	want := lifecycle.StoredImage{Digest: first, Tags: []string{other, "v1"}, Fingerprint: fingerprint("one"), Parts: parts}
+	want := lifecycle.StoredImage{Digest: first, Tags: []string{lifecycle.DigestTag(first), other, "v1"}, Fingerprint: fingerprint("one"), Parts: parts}
 	if diff := cmp.Diff(want, byDigest[first]); diff != "" || len(stored) != 3 {
 		t.Errorf("List has %d images (-want +got):\n%s", len(stored), diff)
+	}
+
+	untagged := want
+	untagged.Tags = nil
+	if got, err := r.Stored(t.Context(), repo, first); err != nil || !cmp.Equal(got, untagged) {
+		t.Errorf("Stored says %+v, %v", got, err)
 	}
 
 	if err := r.Delete(t.Context(), repo, byDigest[first]); err != nil {
 		t.Fatal(err)
 	}
+	_, err = r.Stored(t.Context(), repo, first)
+	wantError(t, err, lifecycle.ErrImageNotFound)
 	wantError(t, r.Has(t.Context(), repo, first), lifecycle.ErrImageNotFound)
 	_, err = r.Find(t.Context(), repo, fingerprint("one"))
 	wantError(t, err, lifecycle.ErrImageNotFound)

@@ -104,8 +104,14 @@ func addBlobs(blobs map[v1.Hash]string, desc *remote.Descriptor) error {
 	if err != nil {
 		return fmt.Errorf("read the image manifest %s: %w", desc.Digest, err)
 	}
+	if m.Config.Digest == (v1.Hash{}) {
+		return fmt.Errorf("the image manifest %s names no configuration", desc.Digest)
+	}
 	blobs[m.Config.Digest] = "configuration"
-	for _, layer := range m.Layers {
+	for i, layer := range m.Layers {
+		if layer.Digest == (v1.Hash{}) {
+			return fmt.Errorf("the image manifest %s names no digest for layer %d", desc.Digest, i+1)
+		}
 		// Others come from elsewhere, and registries need not have them.
 		if layer.MediaType.IsDistributable() {
 			blobs[layer.Digest] = "layer"

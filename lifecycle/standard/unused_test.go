@@ -1,6 +1,7 @@
 package standard_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
@@ -106,6 +107,11 @@ func TestUnusedImages(t *testing.T) {
 	one.Digests = digests[:1]
 	wants("under another's lease", one, lifecycle.ErrBlocked, "ada@laptop")
 	release()
+	named := request
+	named.DryRun, named.Digests = true, []lifecycle.Digest{digests[0], digests[1], digests[0]}
+	if done, err := l.DeleteImages(t.Context(), named); err != nil || len(done.Deleted) != 2 {
+		t.Errorf("one named twice: %+v, %v", done, err)
+	}
 	dry := request
 	dry.Unused, dry.DryRun = true, true
 	if done, err := l.DeleteImages(t.Context(), dry); err != nil || len(done.Deleted) != 1 || len(done.Left) != 1 {
@@ -177,6 +183,122 @@ func TestImagesOfTargetsThatShare(t *testing.T) {
 	if done, err := other.DeleteImages(t.Context(), request); err != nil || references(done.Deleted) != "api "+string(first) {
 		t.Errorf("deleted %s, %v", references(done.Deleted), err)
 	}
+}
+
+// TestPartsOfAnUntaggedImage are used, where the tags of the image itself went.
+func TestPartsOfAnUntaggedImage(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	digest := s.sell(c, "41")
+	ref, err := name.NewDigest(s.registry + "/shop/api@" + string(digest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := remote.Index(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags, err := remote.List(ref.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Tag(ref.Tag("v1.0-amd64"), part); err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range tags {
+		if err := remote.Delete(ref.Tag(tag)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := s.lifecycle(c.Config())
+	if unused, err := l.UnusedImages(t.Context(), lifecycle.UsedImages{}); err != nil || len(unused) > 0 {
+		t.Errorf("unused: %s, %v", references(unused), err)
+	}
+	request := lifecycle.DeleteImagesRequest{Digests: []lifecycle.Digest{lifecycle.Digest(manifest.Manifests[0].Digest.String())}}
+	if done, err := l.DeleteImages(t.Context(), request); err == nil || len(done.Deleted) > 0 {
+		t.Errorf("deleted: %s, %v", references(done.Deleted), err)
+	}
+}
+
+// bareBuilder pushes as BuildKit does: with the tag of the fingerprint alone.
+type bareBuilder struct {
+	lifecycle.Builder
+	t *testing.T
+}
+
+func (b bareBuilder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
+	result, err := b.Builder.Build(ctx, r)
+	if err == nil {
+		dropTag(b.t, r.Repository, result.Digest)
+	}
+	return result, err
+}
+
+// dropTag removes the tag that an image has of its own.
+func dropTag(t *testing.T, repository string, digest lifecycle.Digest) {
+	t.Helper()
+	tag, err := name.NewTag(repository + ":" + lifecycle.DigestTag(digest))
+	if err == nil {
+		err = remote.Delete(tag)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReceiptsNameWhatHasATagOfItsOwn for images that were just built, and for
+// those that are found by their fingerprint.
+func TestReceiptsNameWhatHasATagOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	target := s.target()
+	deliver := func() lifecycle.Digest {
+		t.Helper()
+		config, err := standard.Config(target, s.options(c.Config()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Builders["go"] = bareBuilder{config.Builders["go"], t}
+		l, err := lifecycle.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(res.Plan.Images, func(i lifecycle.ImageStatus) bool { return i.Name == "api" })
+		return res.Plan.Images[at].Digest
+	}
+	api := s.registry + "/shop/api"
+	tagged := func(what string, digest lifecycle.Digest) {
+		t.Helper()
+		tag, err := name.NewTag(api + ":" + lifecycle.DigestTag(digest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := remote.Head(tag); err != nil || d.Digest.String() != string(digest) {
+			t.Errorf("%s: %v, %v", what, d, err)
+		}
+	}
+	digest := deliver()
+	tagged("built", digest)
+	dropTag(t, api, digest)
+	target.Namespace = devtest.Namespace(t, c)
+	if again := deliver(); again != digest {
+		t.Errorf("it is %s, and was %s", again, digest)
+	}
+	tagged("found", digest)
 }
 
 // TestRegistryThatForbidsDeletes says what to do.
