@@ -80,7 +80,7 @@ func (e *gitError) judge() (advice string, class error) {
 		return f.advice, lifecycle.ErrUnreachable
 	}
 	if e.command == "push" || e.command == "ls-remote" {
-		return "", lifecycle.ErrUnreachable
+		return "Check that the Git server runs, and that git.push in the target is its address.", lifecycle.ErrUnreachable
 	}
 	return "", nil
 }

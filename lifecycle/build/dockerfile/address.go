@@ -80,7 +80,7 @@ func (a *Address) Solve(ctx context.Context, s Solve) (Solved, error) {
 	if err != nil {
 		return Solved{}, err
 	}
-	c, version, err := a.connect(ctx)
+	c, version, err := a.connect(ctx, s.Image)
 	if err != nil {
 		return Solved{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -38,21 +39,21 @@ func checkAddress(address string) error {
 	return fmt.Errorf("set up a connection to BuildKit: %w", err)
 }
 
-// connect makes a connection and asks for BuildKit's version.
-func (d *daemon) connect(ctx context.Context) (*client.Client, string, error) {
+// connect makes a connection for the build of an image and asks for BuildKit's version.
+func (d *daemon) connect(ctx context.Context, image string) (*client.Client, string, error) {
 	options := []client.ClientOpt{client.WithContextDialer(dial)}
 	if d.config.TLS != nil {
 		options = append(options, client.WithGRPCDialOption(grpc.WithTransportCredentials(credentials.NewTLS(d.config.TLS.Clone()))))
 	}
 	c, err := client.New(ctx, d.config.Address, options...)
 	if err != nil {
-		return nil, "", d.unreachable(err)
+		return nil, "", d.unreachable(image, err)
 	}
 	// The first call makes the connection.
 	info, err := c.Info(ctx)
 	if err != nil {
 		d.close(ctx, c)
-		return nil, "", d.unreachable(err)
+		return nil, "", d.unreachable(image, err)
 	}
 	return c, cmp.Or(info.BuildkitVersion.Version, "unknown"), nil
 }
@@ -74,10 +75,26 @@ func (d *daemon) close(ctx context.Context, c *client.Client) {
 	}
 }
 
-func (d *daemon) unreachable(err error) error {
+func (d *daemon) unreachable(image string, err error) error {
 	advice := fmt.Sprintf("Check that BuildKit (buildkitd) runs, and that %s is where it listens.", d.config.Address)
 	if strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:") || strings.Contains(err.Error(), "handshake") {
 		advice = fmt.Sprintf("Check the certificates for BuildKit at %s: its own, and the client's.", d.config.Address)
 	}
-	return &lifecycle.Error{Op: "reach BuildKit", On: d.config.Address, Class: lifecycle.ErrUnreachable, Err: err, Advice: advice}
+	return &lifecycle.Error{Op: "build image " + image + ": reach BuildKit", On: d.config.Address, Class: lifecycle.ErrUnreachable, Err: &connectError{err}, Advice: advice}
 }
+
+// connectError is an error of gRPC, which says only what the connection failed of.
+type connectError struct{ err error }
+
+// dialed is how gRPC begins and ends what the dialer said.
+var dialed = regexp.MustCompile(`desc = "transport: (?:Error while dialing: |authentication handshake failed: )?(.+)"$`)
+
+func (e *connectError) Error() string {
+	text := e.err.Error()
+	if m := dialed.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return text
+}
+
+func (e *connectError) Unwrap() error { return e.err }

@@ -40,6 +40,8 @@ var (
 	exited = regexp.MustCompile(`process "(?s:.*)" did not complete successfully: (exit code: \d+|.*)`)
 	// registryFault is what BuildKit says when a registry does not do what it is asked.
 	registryFault = regexp.MustCompile(`failed to (push|resolve source metadata for|authorize|fetch oauth token|fetch anonymous token|copy|do request)|unexpected status( code| from)|httpReadSeeker|dial tcp|server gave HTTP response to HTTPS client|i/o timeout`)
+	// remoteStep is what BuildKit calls a step that fetches what ADD names.
+	remoteStep = regexp.MustCompile(`^(\[[^]]*\] )?(ADD .*)?(https?|git)://`)
 	// machineFault is what BuildKit, and what it runs, says when its machine is to
 	// blame.
 	machineFault = regexp.MustCompile(`(?i)no space left on device|disk quota exceeded|cannot allocate memory|too many open files|input/output error|read-only file system|exit code: 137\b`)
@@ -102,6 +104,8 @@ func (b *build) remoteFailed(p *plan, e *SolveError, text string) error {
 	err := &lifecycle.Error{Op: "build image", On: name, Class: lifecycle.ErrUnreachable, Err: e,
 		Advice: "Check that BuildKit can reach the registry, from where it runs and by the name that is used here."}
 	switch {
+	case remoteStep.MatchString(e.Step):
+		err.Advice = "Check that BuildKit can reach the address that ADD fetches from, from where it runs."
 	case strings.Contains(text, "401 Unauthorized"), strings.Contains(text, "403 Forbidden"), strings.Contains(text, "failed to authorize"):
 		err.Advice = "Log in to the registry, for example with docker login, as somebody who may push there."
 	case strings.Contains(text, "HTTP response to HTTPS client"):

@@ -114,7 +114,7 @@ func TestFailures(t *testing.T) {
 		reason     string
 		output     string
 	}{
-		"a command":                {dockerfile: "FROM BASE\nRUN echo one && \\\n    echo two >&2 && exit 3\n", reason: "Dockerfile:2: RUN echo one &&     echo two >&2 && exit 3: exit code: 3", output: "one\ntwo\n"},
+		"a command":                {dockerfile: "FROM BASE\nRUN echo one >&2 && \\\n    echo two >&2 && exit 3\n", reason: "Dockerfile:2: RUN echo one >&2 &&     echo two >&2 && exit 3: exit code: 3", output: "one\ntwo\n"},
 		"a missing program":        {dockerfile: "FROM BASE\nRUN nothere\n", reason: "exit code: 127", output: "not found"},
 		"a source that is nowhere": {dockerfile: "FROM BASE\nCOPY gone /\n", reason: "Dockerfile:2: gone is not there: the context is the root of the tree, and holds nothing at that path"},
 		"a stage that is not":      {dockerfile: "FROM BASE\n", recipe: catalogue.DockerfileBuild{Target: "prod"}, reason: `has no stage "prod"`},
@@ -158,7 +158,8 @@ func TestUnreachable(t *testing.T) {
 		f.connect(func(c *dockerfile.AddressConfig) { c.Address = address })
 		_, err := f.Build(t.Context(), f.request(project{files: map[string]string{"Dockerfile": "FROM scratch\nCOPY Dockerfile /\n"}}))
 		failed, ok := errors.AsType[*lifecycle.Error](err)
-		if !ok || !errors.Is(err, lifecycle.ErrUnreachable) || !strings.Contains(failed.Advice, address) {
+		if !ok || !errors.Is(err, lifecycle.ErrUnreachable) || !strings.Contains(failed.Advice, address) ||
+			!strings.HasPrefix(err.Error(), "build image web: reach BuildKit "+address+": dial ") || strings.Contains(err.Error(), "desc =") {
 			t.Errorf("%s: got %v", address, err)
 		}
 	}
@@ -307,5 +308,16 @@ func TestBaseThatIsGone(t *testing.T) {
 	}
 	if failed := f.fail(f.request(p)); !strings.Contains(failed.Reason, "is not in the registry") {
 		t.Errorf("got %v", failed)
+	}
+}
+
+// What ADD fetches comes from no registry.
+func TestAddFromNowhere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := project{files: map[string]string{"Dockerfile": "FROM scratch\nADD --checksum=sha256:" + strings.Repeat("0", 64) + " http://127.0.0.1:1/a /\n"}}
+	_, err := f.Build(t.Context(), f.request(p))
+	if failed, ok := errors.AsType[*lifecycle.Error](err); !ok || !errors.Is(err, lifecycle.ErrUnreachable) || !strings.Contains(failed.Advice, "the address that ADD fetches from") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func (r *Runner) fetch(ctx context.Context, c *client.Client, s Solve, dir strin
 			continue
 		}
 		if platforms == nil {
-			own, err := r.workers(ctx, c)
+			own, err := r.workers(ctx, c, s.Image)
 			if err != nil {
 				return nil, err
 			}
@@ -62,10 +62,10 @@ func (r *Runner) fetch(ctx context.Context, c *client.Client, s Solve, dir strin
 
 // workers are the platforms that $BUILDPLATFORM may stand for: the first of each
 // worker. The others are emulated.
-func (r *Runner) workers(ctx context.Context, c *client.Client) ([]string, error) {
+func (r *Runner) workers(ctx context.Context, c *client.Client, image string) ([]string, error) {
 	workers, err := c.ListWorkers(ctx)
 	if err != nil {
-		return nil, r.unreachable(err)
+		return nil, r.unreachable(image, err)
 	}
 	var platforms []string
 	for _, w := range workers {

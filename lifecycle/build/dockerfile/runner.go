@@ -94,7 +94,7 @@ func (r *Runner) Solve(ctx context.Context, s Solve) (solved Solved, err error) 
 			r.log.WarnContext(ctx, "a build's private folder is left; the next build removes it", "image", s.Image, "error", err)
 		}
 	}()
-	c, version, err := r.connect(ctx)
+	c, version, err := r.connect(ctx, s.Image)
 	if err != nil {
 		return Solved{}, err
 	}
