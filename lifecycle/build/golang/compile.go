@@ -43,7 +43,9 @@ func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalog
 }
 
 func (b *build) arguments(m *module, p catalogue.Platform, out string) ([]string, error) {
-	ldflags, err := joinQuoted(append([]string{"-buildid="}, b.recipes[p].LDFlags...))
+	// The linker asks the machine's C compiler for a library, or to link, where a
+	// package has an object file (.syso).
+	ldflags, err := joinQuoted(append([]string{"-buildid=", "-linkmode=internal", "-libgcc=none"}, b.recipes[p].LDFlags...))
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +94,9 @@ func (b *build) compileError(ctx context.Context, m *module, tc *toolchain, p ca
 	found := b.explain(ctx, m, p, output)
 	if !found.Any() && strings.Contains(output, "no main packages to build") {
 		found.Add("build.go.package: %s is not a main package, so it makes no program", m.pkg)
+	}
+	if strings.Contains(output, "external linking required") {
+		found.Add("only a C compiler's linker can link it, and that would be whichever the machine has: leave out the object file (*.syso) that the linker cannot read, or build the image from a Dockerfile whose base is locked")
 	}
 	if !found.Any() {
 		found.Add("go build failed for %s", p)

@@ -42,7 +42,12 @@
 // file that "go env -w" wrote, only such settings are taken. GOFLAGS,
 // GOEXPERIMENT, GOAMD64, CC and others that would change the program are not
 // taken from the machine. Cgo is refused: its compiler and libraries would be the
-// machine's.
+// machine's. Object files (.syso) are linked by Go's own linker, or not at all, for
+// the same reason.
+//
+// Go checks a module against go.sum when it downloads it, and not again when it
+// reads it from GOMODCACHE: who can write there can change what is built, as by
+// replacing the Go command itself. "go mod verify" checks what is there.
 //
 // Templates in ldflags and tags ([catalogue.GoValues]) are replaced for each
 // platform. They follow from the tree alone: a commit or a time in a program would
