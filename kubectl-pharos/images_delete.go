@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 
 type imagesDeleteOptions struct {
 	*shared
+	output *output
 	unused bool
 	keep   int
 	dryRun bool
@@ -36,7 +39,10 @@ in full, whatever its tags. An image that was built and not delivered is unused:
 would be built again.
 
 Registries delete manifests, and free the space of layers by a garbage collection of
-their own. Many allow deletes only when they are configured so.`,
+their own. Many allow deletes only when they are configured so.
+
+With -o what was deleted, or would be, is printed as a list, also if not all could
+be.`,
 		Example: `  # What would go?
   kubectl pharos images delete --unused --keep 20 --dry-run
 
@@ -51,8 +57,10 @@ their own. Many allow deletes only when they are configured so.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		ValidArgsFunction: o.completeUnused,
 	}
+	o.output = newOutput(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.unused, "unused", false, "Delete all images that no receipt needs")
 	addKeep(cmd, &o.keep)
@@ -63,7 +71,7 @@ their own. Many allow deletes only when they are configured so.`,
 var wholeDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
-	if err := checkKeep(o.keep); err != nil {
+	if err := errors.Join(o.output.check(), checkKeep(o.keep)); err != nil {
 		return err
 	}
 	request := lifecycle.DeleteImagesRequest{Unused: o.unused, DryRun: o.dryRun}
@@ -78,9 +86,14 @@ func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	request.UsedImages = used
-	request.Deleted = func(u lifecycle.UnusedImage) { linef(o.Out, "image %q deleted", u.Reference()) }
+	if o.output.human() {
+		request.Deleted = func(u lifecycle.UnusedImage) { linef(o.Out, "image %q deleted", u.Reference()) }
+	}
 	done, err := l.DeleteImages(ctx, request)
-	if o.dryRun {
+	switch {
+	case !o.output.human():
+		err = errors.Join(err, o.output.printImages(o.Out, "DeletedImage", done.Deleted))
+	case o.dryRun:
 		for _, u := range done.Deleted {
 			linef(o.Out, "image %q deleted (dry run)", u.Reference())
 		}
@@ -92,4 +105,29 @@ func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
 		linef(o.ErrOut, "there was nothing to delete")
 	}
 	return err
+}
+
+// completeUnused offers the digests of what is not used. A cluster or a registry
+// that does not answer is not waited for: somebody is typing.
+func (o *imagesDeleteOptions) completeUnused(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	if o.unused || checkKeep(o.keep) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	l, used, err := o.usedImages(ctx, o.keep)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	unused, err := l.UnusedImages(ctx, used)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var digests []string
+	for _, u := range unused {
+		if !slices.Contains(args, string(u.Digest)) {
+			digests = append(digests, string(u.Digest)+"\t"+u.Name)
+		}
+	}
+	return digests, cobra.ShellCompDirectiveNoFileComp
 }

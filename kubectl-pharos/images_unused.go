@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,9 +45,14 @@ func (o *imagesOptions) runUnused(ctx context.Context) error {
 	if o.output.human() {
 		return o.printUnused(unused)
 	}
+	return o.output.printImages(o.Out, "UnusedImage", unused)
+}
+
+// printImages writes a list of images of a registry.
+func (o *output) printImages(w io.Writer, kind string, images []lifecycle.UnusedImage) error {
 	var items []object
-	for _, u := range unused {
-		item, err := newObject("UnusedImage", u.Reference(), unusedFields{
+	for _, u := range images {
+		item, err := newObject(kind, u.Reference(), unusedFields{
 			Built: u.Built(), Digest: u.Digest, Fingerprint: u.Fingerprint, Image: u.Name, Repository: u.Repository, Tags: u.Tags,
 		})
 		if err != nil {
@@ -54,7 +60,7 @@ func (o *imagesOptions) runUnused(ctx context.Context) error {
 		}
 		items = append(items, item)
 	}
-	return o.output.printList(o.Out, "UnusedImageList", items)
+	return o.printList(w, kind+"List", items)
 }
 
 func (o *imagesOptions) printUnused(unused []lifecycle.UnusedImage) error {
