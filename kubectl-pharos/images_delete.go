@@ -33,6 +33,12 @@ deleted, nor what those of another target of pharos.yaml name that keeps its ima
 in the same folder of the registry. The leases of these targets are held meanwhile,
 and the receipts are read when they are.
 
+Only those receipts are known. What a cluster runs that is in no target of
+pharos.yaml, or that another person's kubeconfig calls by the same name, looks
+unused: so give each cluster a folder of the registry of its own. The command says
+whose receipts counted. Where neither pharos.yaml nor --context names the cluster,
+and the registry is not on this machine, --unused deletes nothing.
+
 With --unused all is deleted that kubectl pharos images --unused lists, but for
 images that somebody else tagged or pushed. DIGEST is one of those that it lists,
 in full, whatever its tags. An image that was built and not delivered is unused: it
@@ -83,6 +89,10 @@ func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
 	}
 	l, used, err := o.usedImages(ctx, o.keep)
 	if err != nil {
+		return err
+	}
+	o.sayCounted()
+	if err := o.checkCounted(request); err != nil {
 		return err
 	}
 	request.UsedImages = used

@@ -38,6 +38,7 @@ func (o *imagesOptions) runUnused(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.sayCounted()
 	unused, err := l.UnusedImages(ctx, used)
 	if err != nil {
 		return err
@@ -117,5 +118,6 @@ func (s *shared) usedImages(ctx context.Context, keep int) (*lifecycle.Lifecycle
 	if err != nil {
 		return fail(err)
 	}
+	s.counted = append(s.counted, s.count(t))
 	return l, used, nil
 }

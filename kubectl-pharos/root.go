@@ -13,6 +13,8 @@ type shared struct {
 	config *genericclioptions.ConfigFlags
 	repo   string
 	target string
+	// counted are the targets whose receipts say which images are used.
+	counted []countedTarget
 }
 
 func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
