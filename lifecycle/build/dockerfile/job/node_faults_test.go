@@ -42,7 +42,7 @@ func TestNodeFaults(t *testing.T) {
 		"no such key": {func(n *node, c *job.Config) {
 			n.secret("git", "other", "x")
 			c.GitSecret, c.StartWithin = "git", 10*time.Second
-		}, "references non-existent secret key: credentials", false},
+		}, "references non-existent secret key: credentials", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

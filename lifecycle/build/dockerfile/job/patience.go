@@ -29,7 +29,7 @@ func (w *wait) hopelessFor(e corev1.Event) (advice string, hopeless bool) {
 		if m[1] != "" {
 			return fmt.Sprintf("Create the Secret %s in namespace %s, or correct its name in the Target (spec.buildkit.job).", m[1], w.config.Namespace), true
 		}
-		return fmt.Sprintf("Add the key %s to the Secret in namespace %s: its keys are the ids that images declare.", m[2], w.config.Namespace), true
+		return fmt.Sprintf("Add the key %s to the Secret in namespace %s: a build secret or SSH key is under the id that images declare, the Git server's are under credentials.", m[2], w.config.Namespace), true
 	}
 	return "", false
 }
