@@ -49,6 +49,9 @@ func onNode(t *testing.T) *node {
 	}
 }
 
+// little is what BuildKit requests of a node on which many tests build.
+var little = map[string]string{"cpu": "10m"}
+
 func (n *node) config() job.Config {
 	n.t.Helper()
 	image, err := n.real.BuildKitImage(n.t.Context())
@@ -63,7 +66,7 @@ func (n *node) config() job.Config {
 		REST: n.real.Config(), Namespace: n.namespace, Target: "devbox",
 		Pusher: remote, GitURL: n.real.GitURL() + "/" + n.git,
 		Image: image, Push: n.push, Pull: n.pull, Insecure: true,
-		Registry: n.registry(), Requests: map[string]string{"cpu": "10m"},
+		Registry: n.registry(), Requests: little,
 	}
 }
 
@@ -394,6 +397,7 @@ func killedCaller(t *testing.T, kubeconfig string) {
 	backend, err := job.New(job.Config{
 		REST: config, Namespace: n.namespace, Target: "devbox", Pusher: remote, GitURL: os.Getenv("JOB_TEST_GIT_URL"),
 		Image: os.Getenv("JOB_TEST_IMAGE"), Push: n.push, Pull: n.pull, Insecure: true,
+		Requests: little,
 	})
 	if err != nil {
 		t.Fatal(err)
