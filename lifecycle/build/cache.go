@@ -30,11 +30,11 @@ type Verifier interface {
 // ([lifecycle.ErrSource]). After another failure, such as the end of the first
 // one's ctx, the next one builds. Those that do not build write no output.
 func Cache(b lifecycle.Builder, registry Verifier) lifecycle.Builder {
-	return &cache{builder: b, registry: registry, known: map[key]lifecycle.BuildResult{}, running: map[key]*flight{}}
+	return &cache{decorated: decorated{b}, registry: registry, known: map[key]lifecycle.BuildResult{}, running: map[key]*flight{}}
 }
 
 type cache struct {
-	builder  lifecycle.Builder
+	decorated
 	registry Verifier
 
 	mu      sync.Mutex

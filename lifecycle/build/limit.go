@@ -10,12 +10,12 @@ import (
 // is 1. The others wait for their turn, in no particular order, or until their ctx
 // ends: the error is its cause then.
 func Limit(b lifecycle.Builder, n int) lifecycle.Builder {
-	return &limiter{b, make(chan struct{}, max(n, 1))}
+	return &limiter{decorated{b}, make(chan struct{}, max(n, 1))}
 }
 
 type limiter struct {
-	builder lifecycle.Builder
-	turns   chan struct{}
+	decorated
+	turns chan struct{}
 }
 
 func (l *limiter) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {

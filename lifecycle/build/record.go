@@ -43,14 +43,14 @@ type Event struct {
 // of b to sink, which is called from one goroutine at a time and should return
 // quickly: builds wait for it. The clock is now, such as time.Now.
 func Record(b lifecycle.Builder, now func() time.Time, sink func(Event)) lifecycle.Builder {
-	return &recorder{builder: b, now: now, sink: sink}
+	return &recorder{decorated: decorated{b}, now: now, sink: sink}
 }
 
 type recorder struct {
-	builder lifecycle.Builder
-	now     func() time.Time
-	mu      sync.Mutex // for sink
-	sink    func(Event)
+	decorated
+	now  func() time.Time
+	mu   sync.Mutex // for sink
+	sink func(Event)
 }
 
 func (c *recorder) Build(ctx context.Context, r lifecycle.BuildRequest) (lifecycle.BuildResult, error) {
