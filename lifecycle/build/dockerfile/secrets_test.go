@@ -137,10 +137,13 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// askAgent asks the agent for its identities: a length of one and the byte 11 (draft-ietf-sshm-ssh-agent). The answer holds their comments.
+// askAgent asks the agent for its identities: a length of one and the byte 11 (draft-ietf-sshm-ssh-agent). The answer,
+// after its length, holds their comments.
 const askAgent = `package main
 
 import (
+	"encoding/binary"
+	"io"
 	"net"
 	"os"
 )
@@ -153,10 +156,14 @@ func main() {
 	if _, err := conn.Write([]byte{0, 0, 0, 1, 11}); err != nil {
 		panic(err)
 	}
-	answer := make([]byte, 1000)
-	n, err := conn.Read(answer)
+	var length uint32
+	if err := binary.Read(conn, binary.BigEndian, &length); err != nil {
+		panic(err)
+	}
+	answer := make([]byte, length)
+	_, err = io.ReadFull(conn, answer)
 	if err == nil {
-		err = os.WriteFile("/answer", answer[:n], 0o644)
+		err = os.WriteFile("/answer", answer, 0o644)
 	}
 	if err != nil {
 		panic(err)
