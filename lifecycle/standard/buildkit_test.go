@@ -15,7 +15,7 @@ import (
 )
 
 // serves is a program that runs until it is ended.
-const serves = "package main\n\nimport \"time\"\n\nfunc main() {\n\tfor {\n\t\ttime.Sleep(time.Hour)\n\t}\n}\n"
+const serves = "package main\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tend := make(chan os.Signal, 1)\n\tsignal.Notify(end, syscall.SIGTERM)\n\t<-end\n}\n"
 
 // withWebsite adds images of a Dockerfile, built on an image of the catalogue, and
 // of files, and a BuildKit to the target.
