@@ -71,7 +71,7 @@ func (b *build) machineAdvice(tc *toolchain, cause string) string {
 	lower := strings.ToLower(cause)
 	for _, short := range []string{"killed", "memory", "resource temporarily unavailable", "ended from outside"} {
 		if strings.Contains(lower, short) {
-			return "This machine may have too little memory for the compiler: give it more, or build fewer images at once."
+			return "This machine may have too little memory for the compiler: give it more, or build fewer images at once (kubectl pharos reconcile --builds 1)."
 		}
 	}
 	switch {

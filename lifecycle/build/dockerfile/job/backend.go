@@ -234,8 +234,8 @@ func ofImage(image string, err error) error {
 	return &of
 }
 
-// rights are those that the package comment lists.
-const rights = "The rules that are needed are in the documentation of package job: get, watch, create and delete jobs; list and watch pods; get pods/log; list events."
+// rights are those that the package comment lists, where a user of the plugin finds them.
+const rights = "What is needed is to get, watch, create and delete jobs, list and watch pods, get pods/log and list events: https://github.com/pharos-dev/pharos/blob/main/docs/build-jobs.md#rights"
 
 // fail words an error of the API server.
 func (b *Backend) fail(op, name string, err error) error {

@@ -210,7 +210,7 @@ func TestNoRights(t *testing.T) {
 	c.REST, _ = devtest.User(t, b.cluster, b.namespace, devtest.Rights{})
 	var failed *lifecycle.Error
 	_, err := b.backend(c).Solve(t.Context(), solveOf("web"))
-	if !errors.Is(err, lifecycle.ErrUnreachable) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "documentation of package job") {
+	if !errors.Is(err, lifecycle.ErrUnreachable) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "docs/build-jobs.md#rights") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -285,35 +285,31 @@ func TestDocumentedRights(t *testing.T) {
 // documentedRules are those of the package comment.
 func documentedRules(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
-	page, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
+	rules := rulesBetween(t, "doc.go", "# Rights in the cluster\n", "//\n", "//\n// Kubernetes 1.29")
+	if len(rules) != 4 {
+		t.Fatalf("%d rules are documented", len(rules))
 	}
-	_, text, _ := strings.Cut(string(page), "# Rights in the cluster\n")
-	_, text, _ = strings.Cut(text, "//\n")
-	text, _, _ = strings.Cut(text, "//\n// Kubernetes 1.29")
-	var role rbacv1.Role
-	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "//\t", "")), &role); err != nil {
-		t.Fatal(err)
-	}
-	if len(role.Rules) != 4 {
-		t.Fatalf("%d rules are documented", len(role.Rules))
-	}
-	return role.Rules
+	return rules
 }
 
 // rulesOfPage are those of the documentation.
 func rulesOfPage(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
-	page, err := os.ReadFile("../../../../docs/build-jobs.md")
+	return rulesBetween(t, "../../../../docs/build-jobs.md", "\n## Rights\n", "```yaml\n", "```")
+}
+
+// rulesBetween are those of the Role that stands in a file after a heading, between two marks.
+func rulesBetween(t *testing.T, file, heading, begin, end string) []rbacv1.PolicyRule {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(page), "\n## Rights\n")
-	_, text, _ = strings.Cut(text, "```yaml\n")
-	text, _, _ = strings.Cut(text, "```")
+	_, text, _ := strings.Cut(string(content), heading)
+	_, text, _ = strings.Cut(text, begin)
+	text, _, _ = strings.Cut(text, end)
 	var role rbacv1.Role
-	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "//\t", "")), &role); err != nil {
 		t.Fatal(err)
 	}
 	return role.Rules

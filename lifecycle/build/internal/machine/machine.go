@@ -24,7 +24,7 @@ func IsGone(err error, folder string) bool {
 }
 
 // TooManyFiles is what to do about a machine that lets too few files be open.
-const TooManyFiles = "This machine lets too few files be open at once: raise the limit (ulimit -n), or build fewer images at once. The commit is not to blame."
+const TooManyFiles = "This machine lets too few files be open at once: raise the limit (ulimit -n), or build fewer images at once (kubectl pharos reconcile --builds 1). The commit is not to blame."
 
 // Advice is what to do about an error that came of working below a folder, which
 // the setting (such as TMPDIR) names: one line, empty if the machine is not to
