@@ -28,6 +28,19 @@ func (p Platform) String() string {
 	return s
 }
 
+// Normal returns the platform in the spelling of ParsePlatform, where what goes
+// without saying is left out and 32-bit ARM has a variant: the normal form of
+// containerd's platforms package.
+func (p Platform) Normal() Platform {
+	switch p.Architecture + "/" + p.Variant {
+	case "arm64/v8", "amd64/v1":
+		p.Variant = ""
+	case "arm/":
+		p.Variant = "v7"
+	}
+	return p
+}
+
 // operatingSystems are those that containers run on.
 var operatingSystems = []string{"freebsd", "linux", "windows"}
 

@@ -1,30 +1,9 @@
 package gopackage
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"path"
 	"strings"
-
-	"github.com/pharos-dev/pharos/catalogue/source"
 )
-
-// maxTarget is how long the target of a symbolic link can be, in bytes.
-const maxTarget = 4095
-
-func readLink(ctx context.Context, objects source.Objects, id source.ID) (string, error) {
-	r, size, err := objects.Blob(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	if size > maxTarget {
-		return "", fmt.Errorf("%w: the target of a symbolic link has %d bytes", source.ErrMalformed, size)
-	}
-	target, err := io.ReadAll(io.LimitReader(r, maxTarget))
-	return string(target), err
-}
 
 // maxLinks is how many links are followed for one path.
 const maxLinks = 40

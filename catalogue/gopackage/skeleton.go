@@ -58,7 +58,7 @@ func (s *skeletonMaker) findLinks(ctx context.Context, tree source.Tree) error {
 		if f.Mode != source.ModeSymlink {
 			continue
 		}
-		target, err := readLink(ctx, s.objects, f.ID)
+		target, err := source.ReadLink(ctx, s.objects, f.ID)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
@@ -194,7 +194,7 @@ func (s *skeletonMaker) entry(ctx context.Context, e source.Entry, at place) (so
 // link drops a link that leads out of the tree: no image can have it among its
 // inputs.
 func (s *skeletonMaker) link(ctx context.Context, id source.ID, depth int) (source.ID, error) {
-	target, err := readLink(ctx, s.objects, id)
+	target, err := source.ReadLink(ctx, s.objects, id)
 	if err != nil || path.IsAbs(target) {
 		return "", err
 	}

@@ -48,7 +48,7 @@ func planExport(ctx context.Context, tree Tree) (*exportPlan, error) {
 			p.problems = append(p.problems, fmt.Errorf("%s %w", name, ErrSubmodule))
 			return nil
 		case ModeSymlink:
-			target, err := readTarget(ctx, tree.Objects, e.ID)
+			target, err := ReadLink(ctx, tree.Objects, e.ID)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -88,25 +88,6 @@ func (p *exportPlan) byFolder() [][]exported {
 		folders[i] = append(folders[i], f)
 	}
 	return folders
-}
-
-// maxTarget is how long the target of a symbolic link can be on Linux, in bytes.
-const maxTarget = 4095
-
-func readTarget(ctx context.Context, objects Objects, id ID) (string, error) {
-	r, size, err := objects.Blob(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	if size > maxTarget {
-		return "", fmt.Errorf("%w: the target of a symbolic link has %d bytes", ErrMalformed, size)
-	}
-	target, err := io.ReadAll(io.LimitReader(r, maxTarget))
-	if err == nil && (len(target) == 0 || bytes.IndexByte(target, 0) >= 0) {
-		err = fmt.Errorf("%w: the target of a symbolic link is %q", ErrMalformed, target)
-	}
-	return string(target), err
 }
 
 // maxLinks is how many links filepath.EvalSymlinks follows for one path; no

@@ -34,19 +34,7 @@ func child(ctx context.Context, args []string, stdout io.Writer) error {
 // buildCommit makes sure that an image of a repository's last commit is in a
 // registry: it builds what is not there.
 func buildCommit(ctx context.Context, dir, image, repository string, stdout io.Writer) error {
-	repo, err := source.Open(dir)
-	if err != nil {
-		return err
-	}
-	commit, err := repo.Commit(ctx, "HEAD")
-	if err != nil {
-		return err
-	}
-	c, err := catalogue.Load(ctx, commit.Tree)
-	if err != nil {
-		return err
-	}
-	states, err := c.States(ctx, commit.Tree)
+	tree, states, err := lastStates(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -70,10 +58,28 @@ func buildCommit(ctx context.Context, dir, image, repository string, stdout io.W
 	if err != nil {
 		return err
 	}
-	built, err := builder.Build(ctx, lifecycle.BuildRequest{State: states[i], Full: commit.Tree, Repository: repository})
+	built, err := builder.Build(ctx, lifecycle.BuildRequest{State: states[i], Full: tree, Repository: repository})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, built.Digest)
 	return nil
+}
+
+// lastStates returns the tree of a repository's last commit and its images.
+func lastStates(ctx context.Context, dir string) (source.Tree, []catalogue.State, error) {
+	repo, err := source.Open(dir)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	commit, err := repo.Commit(ctx, "HEAD")
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	c, err := catalogue.Load(ctx, commit.Tree)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	states, err := c.States(ctx, commit.Tree)
+	return commit.Tree, states, err
 }

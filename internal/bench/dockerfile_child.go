@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pharos-dev/pharos/catalogue"
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
 	"github.com/pharos-dev/pharos/lifecycle/registry"
@@ -15,19 +13,7 @@ import (
 // buildDockerfile builds an image of a repository's last commit, whether or not it is
 // in the registry: buildctl does not look either.
 func buildDockerfile(ctx context.Context, dir, repository, address string, stdout io.Writer) error {
-	repo, err := source.Open(dir)
-	if err != nil {
-		return err
-	}
-	commit, err := repo.Commit(ctx, "HEAD")
-	if err != nil {
-		return err
-	}
-	c, err := catalogue.Load(ctx, commit.Tree)
-	if err != nil {
-		return err
-	}
-	states, err := c.States(ctx, commit.Tree)
+	tree, states, err := lastStates(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -43,7 +29,7 @@ func buildDockerfile(ctx context.Context, dir, repository, address string, stdou
 	if err != nil {
 		return err
 	}
-	res, err := builder.Build(ctx, lifecycle.BuildRequest{State: states[0], Full: commit.Tree, Repository: repository})
+	res, err := builder.Build(ctx, lifecycle.BuildRequest{State: states[0], Full: tree, Repository: repository})
 	if err != nil {
 		return err
 	}

@@ -157,14 +157,7 @@ func platforms(index *v1.IndexManifest) []string {
 	return slices.Compact(names)
 }
 
-// platformName spells a platform as a catalogue does, where what goes without
-// saying is left out: the normal form of containerd's platforms package.
+// platformName spells a platform as a catalogue does.
 func platformName(p v1.Platform) string {
-	switch p.Architecture + "/" + p.Variant {
-	case "arm64/v8", "amd64/v1":
-		p.Variant = ""
-	case "arm/":
-		p.Variant = "v7"
-	}
-	return catalogue.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.String()
+	return catalogue.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.Normal().String()
 }

@@ -197,12 +197,7 @@ func TestRegistryThatDies(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
-	proxy, err := faultproxy.Start("http://"+s.registry, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	s.write(map[string]string{"pharos.yaml": strings.ReplaceAll(s.git("show", "HEAD:pharos.yaml"), s.registry, proxy.Host()) + "\n"})
+	proxy := s.throughProxy()
 	s.commit("Go through the proxy")
 	var fault *faultproxy.Fault
 	first := ""

@@ -42,11 +42,7 @@ func TestAHundredImages(t *testing.T) {
 	const many = 100
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
-	proxy, err := faultproxy.Start("http://"+s.registry, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
+	proxy := s.proxy()
 	catalogue, rest, _ := strings.Cut(s.git("show", "HEAD:pharos.yaml"), "images:\n")
 	_, rest, _ = strings.Cut(rest, "delivery:")
 	catalogue += "images:\n"

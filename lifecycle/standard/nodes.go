@@ -79,9 +79,5 @@ func platformOf(labels map[string]string) string {
 	if system == "" || architecture == "" {
 		return ""
 	}
-	p := catalogue.Platform{OS: system, Architecture: architecture}
-	if p.Architecture == "arm" {
-		p.Variant = "v7" // as a catalogue has to say; labels do not
-	}
-	return p.String()
+	return catalogue.Platform{OS: system, Architecture: architecture}.Normal().String() // labels tell no variant
 }

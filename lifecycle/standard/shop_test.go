@@ -14,6 +14,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -214,4 +215,23 @@ func built(events []lifecycle.Event) []string {
 		}
 	}
 	return names
+}
+
+// proxy stands before the registry as long as the test runs.
+func (s *shop) proxy() *faultproxy.Proxy {
+	s.t.Helper()
+	proxy, err := faultproxy.Start("http://"+s.registry, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(proxy.Close)
+	return proxy
+}
+
+// throughProxy has the target go through one. It is for the next commit.
+func (s *shop) throughProxy() *faultproxy.Proxy {
+	s.t.Helper()
+	proxy := s.proxy()
+	s.write(map[string]string{"pharos.yaml": strings.ReplaceAll(s.git("show", "HEAD:pharos.yaml"), s.registry, proxy.Host()) + "\n"})
+	return proxy
 }

@@ -306,12 +306,7 @@ func TestRegistryThatForbidsDeletes(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
-	proxy, err := faultproxy.Start("http://"+s.registry, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	s.write(map[string]string{"pharos.yaml": strings.ReplaceAll(s.git("show", "HEAD:pharos.yaml"), s.registry, proxy.Host()) + "\n"})
+	proxy := s.throughProxy()
 	s.sell(c, "31")
 	s.sell(c, "32")
 	proxy.Add(faultproxy.Rule{Method: http.MethodDelete, Do: faultproxy.Answer(http.StatusMethodNotAllowed)})
@@ -326,14 +321,9 @@ func TestImageThatWasDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
-	proxy, err := faultproxy.Start("http://"+s.registry, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	s.write(map[string]string{"pharos.yaml": strings.ReplaceAll(s.git("show", "HEAD:pharos.yaml"), s.registry, proxy.Host()) + "\n"})
+	proxy := s.throughProxy()
 	s.commit("Go through the proxy")
-	_, err = s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: func(e lifecycle.Event) {
+	_, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Events: func(e lifecycle.Event) {
 		if e.Type == lifecycle.EventLeaseAcquired {
 			proxy.Add(faultproxy.Rule{Method: http.MethodHead, Path: regexp.MustCompile(`/mail/manifests/`), Do: faultproxy.Answer(http.StatusNotFound)})
 		}

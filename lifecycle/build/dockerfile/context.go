@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -194,7 +193,7 @@ func (c *contextFS) link(ctx context.Context, id source.ID) (string, error) {
 	if ok {
 		return target, nil
 	}
-	target, err := readLink(ctx, c.tree.Objects, id)
+	target, err := source.ReadLink(ctx, c.tree.Objects, id)
 	if err != nil {
 		return "", err
 	}
@@ -202,25 +201,6 @@ func (c *contextFS) link(ctx context.Context, id source.ID) (string, error) {
 	c.links[id] = target
 	c.mu.Unlock()
 	return target, nil
-}
-
-// maxTarget is how long the target of a link may be, as on Linux.
-const maxTarget = 4096
-
-func readLink(ctx context.Context, objects source.Objects, id source.ID) (string, error) {
-	r, size, err := objects.Blob(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	if size > maxTarget {
-		return "", fmt.Errorf("%w: the target of a symbolic link has %d bytes", source.ErrMalformed, size)
-	}
-	target, err := io.ReadAll(io.LimitReader(r, maxTarget))
-	if err == nil && (len(target) == 0 || strings.ContainsRune(string(target), 0)) {
-		err = fmt.Errorf("%w: the target of a symbolic link is %q", source.ErrMalformed, target)
-	}
-	return string(target), err
 }
 
 // Open opens the file at a path. It never fails: BuildKit's client sends a file

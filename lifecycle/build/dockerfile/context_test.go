@@ -53,9 +53,9 @@ func walked(t *testing.T, f fsutil.FS, target string) []string {
 	return all
 }
 
-// The tree looks as its export does to BuildKit's own client.
-func TestContextIsWhatAnExportIs(t *testing.T) {
-	t.Parallel()
+// exported is the sample, and its export as BuildKit's own client shows it.
+func exported(t *testing.T) (source.Tree, fsutil.FS) {
+	t.Helper()
 	tree, err := source.FromFiles(sample)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +68,13 @@ func TestContextIsWhatAnExportIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tree, onDisk
+}
+
+// The tree looks as its export does to BuildKit's own client.
+func TestContextIsWhatAnExportIs(t *testing.T) {
+	t.Parallel()
+	tree, onDisk := exported(t)
 	ours := newContextFS(t.Context(), tree, 0)
 	for _, target := range []string{"/", "", "a", "a/c/", "a.txt", "link", "gone", "a/gone"} {
 		if d := cmp.Diff(withoutSizes(walked(t, onDisk, target)), withoutSizes(walked(t, ours, target))); d != "" {
@@ -116,18 +123,7 @@ func withoutSizes(lines []string) []string {
 // A function that skips sees no more than it would of a file system.
 func TestContextSkips(t *testing.T) {
 	t.Parallel()
-	tree, err := source.FromFiles(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := source.Export(t.Context(), tree, dir); err != nil {
-		t.Fatal(err)
-	}
-	onDisk, err := fsutil.NewFS(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree, onDisk := exported(t)
 	for _, at := range []string{"a", "a/b", "a.txt", "run"} {
 		for _, skip := range []error{fs.SkipDir, fs.SkipAll} {
 			var got [2][]string

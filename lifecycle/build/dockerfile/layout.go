@@ -136,11 +136,5 @@ func differs(digest v1.Hash) error { return fmt.Errorf("the content of %s is ano
 // platformName spells a platform as a catalogue does; BuildKit leaves out what
 // goes without saying, or says it.
 func platformName(p v1.Platform) string {
-	switch p.Architecture + "/" + p.Variant {
-	case "arm64/v8", "amd64/v1":
-		p.Variant = ""
-	case "arm/":
-		p.Variant = "v7"
-	}
-	return catalogue.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.String()
+	return catalogue.Platform{OS: p.OS, Architecture: p.Architecture, Variant: p.Variant}.Normal().String()
 }

@@ -108,7 +108,7 @@ func follow(ctx context.Context, tree source.Tree, name string) []string {
 		}
 		links++
 		way = append(way, next)
-		target, err := readLink(ctx, tree.Objects, e.ID)
+		target, err := source.ReadLink(ctx, tree.Objects, e.ID)
 		if err != nil {
 			return way
 		}
