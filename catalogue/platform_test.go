@@ -45,3 +45,17 @@ func TestParsePlatformRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestNormalPlatforms(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[Platform]string{
+		{OS: "linux", Architecture: "amd64", Variant: "v1"}: "linux/amd64", {OS: "linux", Architecture: "amd64", Variant: "v3"}: "linux/amd64/v3",
+		{OS: "linux", Architecture: "arm64", Variant: "v8"}: "linux/arm64", {OS: "linux", Architecture: "arm"}: "linux/arm/v7",
+		{OS: "linux", Architecture: "arm", Variant: "v6"}: "linux/arm/v6", {OS: "linux", Architecture: "s390x"}: "linux/s390x",
+	} {
+		got := p.Normal()
+		if parsed, err := ParsePlatform(want); err != nil || got != parsed || got.String() != want {
+			t.Errorf("%s: %s, want %s (%v)", p, got, want, err)
+		}
+	}
+}
