@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,6 +59,30 @@ func unschedulable(t *testing.T, b *bench, app string) {
 	t.Fatal("the watch ended")
 }
 
+// pastDeadline waits until the Deployment has a pod of its new version and has
+// exceeded its progress deadline since.
+func pastDeadline(t *testing.T, b *bench, name string) {
+	t.Helper()
+	w, err := b.admin.AppsV1().Deployments(b.namespace).Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		d, ok := e.Object.(*appsv1.Deployment)
+		if !ok {
+			t.Fatalf("%v", e.Object)
+		}
+		for _, c := range d.Status.Conditions {
+			if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse &&
+				d.Status.UpdatedReplicas == 1 && d.Status.ObservedGeneration == d.Generation {
+				return
+			}
+		}
+	}
+	t.Fatal("the watch ended")
+}
+
 func TestWaitNamesThePodsOwnMessage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -101,8 +126,10 @@ func TestWaitEndsWhenTheProgressDeadlineIsExceeded(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	mustContain(t, err.Error(), "progress deadline")
-	// On a busy machine the scheduler may speak after the deadline only.
+	// On a busy machine the pod comes, and the scheduler speaks, after the
+	// deadline only: a pod that comes is progress, and begins another one.
 	unschedulable(t, b, "api")
+	pastDeadline(t, b, "api")
 	unready := b.observe(t, lifecycle.ObserveRequest{Objects: objects}).Unready
 	if len(unready) != 1 || !unready[0].Failed {
 		t.Fatalf("looking once sees %+v", unready)
