@@ -24,10 +24,11 @@ type situation struct {
 	applied, live *receipt.Record
 	// last is the latest outcome of the applied receipt.
 	last *receipt.Outcome
-	// seen is what the live receipt's last live outcome saw; nil if it is not
-	// known. Proven says that there is such an outcome.
-	seen   []receipt.Seen
-	proven bool
+	// seen and applications are what the live receipt's last live outcome saw;
+	// nil if it is not known. Proven says that there is such an outcome.
+	seen         []receipt.Seen
+	applications []receipt.Application
+	proven       bool
 }
 
 // assess reads the target: six requests at most, three round trips deep.
@@ -49,7 +50,7 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 func (s *situation) dropForeign() {
 	same := s.live == s.applied
 	if err := s.foreign(s.applied); err != nil {
-		s.applied, s.damage.applied, s.last, s.seen = nil, err, nil, nil
+		s.applied, s.damage.applied, s.last, s.seen, s.applications = nil, err, nil, nil, nil
 	}
 	if same {
 		s.live = s.applied
@@ -186,7 +187,7 @@ func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
 	for i := range outcomes {
 		s.last = &outcomes[i]
 		if outcomes[i].Type == receipt.OutcomeLive && s.pointers.Live == s.pointers.Applied {
-			s.seen, s.proven = outcomes[i].Objects, true
+			s.seen, s.applications, s.proven = outcomes[i].Objects, outcomes[i].Applications, true
 		}
 	}
 	return nil

@@ -169,7 +169,7 @@ func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p
 	if s.seen == nil {
 		return []string{"it is not recorded what the live receipt looked like on the target"}, nil
 	}
-	seen, err := l.Deliverer.Observe(ctx, ObserveRequest{Target: l.Target, Objects: s.live.Objects, Seen: s.seen})
+	seen, err := l.Deliverer.Observe(ctx, l.observe(s.live, s))
 	if err != nil {
 		return nil, err
 	}

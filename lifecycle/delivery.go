@@ -146,6 +146,9 @@ func (d *delivery) announce(ctx context.Context) (err error) {
 	d.result.Receipt = d.id
 	d.emit(Event{Type: EventReceiptWritten, Receipt: d.id})
 
+	if err := d.publish(ctx); err != nil {
+		return err
+	}
 	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeAttempt}); err != nil {
 		return err
 	}
@@ -170,6 +173,19 @@ func (d *delivery) announce(ctx context.Context) (err error) {
 		return nil // what else they say was damaged
 	}
 	return d.supersede(ctx, before)
+}
+
+// publish brings the commit to where the target fetches it from, before anything
+// there names it.
+func (d *delivery) publish(ctx context.Context) error {
+	if d.Transport == nil {
+		return nil
+	}
+	if err := d.Transport.Publish(ctx, PublishRequest{Commit: d.want.commit, Receipt: d.id}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventCommitPublished, Receipt: d.id})
+	return nil
 }
 
 // supersede records that another receipt was applied in the place of id.
@@ -233,6 +249,7 @@ func (d *delivery) addOutcome(ctx context.Context, id receipt.ID, out receipt.Ou
 func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, error) {
 	done, err := d.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: objects, Resolved: d.resolved, Target: d.Target, Guard: d.held.Check, Force: d.request.Force,
+		Commit: d.want.commit.ID, Images: imageRefs(d.images), Receipt: d.id, Token: d.held.Token(),
 		Progress: func(c Change) { d.emit(Event{Type: EventObjectApplied, Receipt: d.id, Change: &c}) },
 	})
 	d.result.Changes = done.Changes
@@ -249,6 +266,7 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 	defer cancel()
 	seen, err := d.Deliverer.Wait(wait, ObserveRequest{
 		Target: d.Target, Objects: d.record.Objects, Earlier: earlier, Seen: done.Seen,
+		Commit: d.want.commit.ID, Images: imageRefs(d.images), Applications: done.Applications,
 		Progress: func(o Observation) {
 			if !o.Healthy() {
 				d.emit(Event{Type: EventWaiting, Receipt: d.id, Unready: o.Unready})
@@ -290,7 +308,7 @@ func (d *delivery) failed(ctx context.Context, err error) error {
 // prove records that the target is healthy at exactly this receipt: the outcome
 // first, so that the pointer never names a receipt without its evidence.
 func (d *delivery) prove(ctx context.Context, seen Observation) error {
-	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeLive, Objects: seen.Seen}); err != nil {
+	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeLive, Objects: seen.Seen, Applications: seen.Applications}); err != nil {
 		return err
 	}
 	d.emit(Event{Type: EventOutcomeRecorded, Receipt: d.id, Outcome: receipt.OutcomeLive})

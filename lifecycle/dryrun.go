@@ -37,6 +37,7 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, DryRun: true,
+		Commit: r.Commit.ID, Images: imageRefs(images),
 	})
 	res.Changes = done.Changes
 	return errors.Join(wrong, err)

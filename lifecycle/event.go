@@ -36,6 +36,9 @@ const (
 	EventLeaseAcquired EventType = "lease-acquired"
 	// EventReceiptWritten: the record is in the store: Event.Receipt.
 	EventReceiptWritten EventType = "receipt-written"
+	// EventCommitPublished: the Git server that the target fetches from keeps the
+	// commit for the receipt.
+	EventCommitPublished EventType = "commit-published"
 	// EventAttemptRecorded: the receipt's outcomes say that a delivery began.
 	EventAttemptRecorded EventType = "attempt-recorded"
 	// EventAppliedMoved: the applied pointer names the receipt.
@@ -63,7 +66,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		EventStarted, EventLeaseAwaited, EventPlanned, EventRendered, EventImageReused, EventImageBuilding, EventImageBuilt, EventLeaseAcquired,
-		EventReceiptWritten, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
+		EventReceiptWritten, EventCommitPublished, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
 		EventLeaseReleased, EventFinished,
 	}
 }

@@ -63,6 +63,9 @@ type Config struct {
 	Builders  map[string]Builder // by the kind of recipe: "go"
 	Renderer  Renderer           // required
 	Deliverer Deliverer          // required
+	// Transport publishes a commit before anything on the target names it. Nil
+	// publishes nothing, for a Deliverer that needs no Git server.
+	Transport Transport
 
 	// Reserved says of an object whether Pharos keeps its own records in it, so
 	// that no overlay may name it; of one without a namespace, whether it would

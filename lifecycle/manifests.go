@@ -25,7 +25,7 @@ func (o *operation) render(ctx context.Context, tree source.Tree, images []*imag
 	if o.rendering != nil && slices.Equal(refs, o.rendered) {
 		return *o.rendering, nil
 	}
-	rendering, err := o.Renderer.Render(ctx, RenderRequest{Tree: tree, Overlay: o.Overlay, Images: refs, Labels: o.labels()})
+	rendering, err := o.Renderer.Render(ctx, RenderRequest{Tree: tree, Commit: source.ID(o.commit), Overlay: o.Overlay, Images: refs, Labels: o.labels()})
 	if err != nil {
 		return Rendering{}, err
 	}
@@ -38,6 +38,16 @@ func (o *operation) render(ctx context.Context, tree source.Tree, images []*imag
 	}
 	o.rendered, o.rendering = refs, &rendering
 	return rendering, nil
+}
+
+// observe is the request for a look at what a record asked for.
+func (l *Lifecycle) observe(r *receipt.Record, s *situation) ObserveRequest {
+	images := make([]ImageRef, len(r.Images))
+	for i, img := range r.Images {
+		images[i] = ImageRef{Name: img.Name, Repository: img.Repository, Digest: Digest(img.Digest)}
+	}
+	return ObserveRequest{Target: l.Target, Objects: r.Objects, Seen: s.seen,
+		Commit: source.ID(r.Commit), Images: images, Applications: s.applications}
 }
 
 func (o *operation) labels() map[string]string { return map[string]string{keys.Target: o.Target} }

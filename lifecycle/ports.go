@@ -96,7 +96,10 @@ type Renderer interface {
 
 // RenderRequest is what to render.
 type RenderRequest struct {
-	Tree    source.Tree
+	Tree source.Tree
+	// Commit is the ID of the commit that the tree is of, for objects that name
+	// it, such as an Application of Argo CD. Empty if it is of none.
+	Commit  source.ID
 	Overlay string // the overlay's folder in the tree, "gitops/overlays/dev"
 	// Images are what every use of a catalogue image is replaced by, by the
 	// image's name in the kustomizations.
@@ -176,6 +179,21 @@ type DeliverRequest struct {
 	Force bool
 	// Progress is called after each object, from one goroutine at a time; may be nil.
 	Progress func(Change)
+
+	// Commit is the ID of the commit that is delivered. Whatever fetches it for
+	// the target finds it where the Transport published it.
+	Commit source.ID
+	// Images are those that the objects name by digest.
+	Images []ImageRef
+	// Receipt is the ID of the delivery's record, empty for a dry run.
+	Receipt receipt.ID
+	// Token is the fencing token of the lease that the delivery holds, 0 for a
+	// dry run. A Deliverer that writes it where it writes anything else lets no
+	// earlier holder write after it.
+	Token int64
+	// Completed are Jobs that run once, and that completed at an earlier
+	// delivery: they are not created again.
+	Completed []receipt.Object
 }
 
 // ChangeType says what a delivery did to an object.
@@ -200,6 +218,9 @@ type DeliverResult struct {
 	// Seen are the objects as the target answered that it holds them now: what
 	// Wait has to find in the end. Empty for a dry run.
 	Seen []receipt.Seen
+	// Applications are those that were pointed at the commit, as the target
+	// answered. Empty for a Deliverer that has none.
+	Applications []receipt.Application
 }
 
 // ObserveRequest is what to look at.
@@ -215,6 +236,16 @@ type ObserveRequest struct {
 	Seen []receipt.Seen
 	// Progress is called by Wait whenever what it waits for changes; may be nil.
 	Progress func(Observation)
+
+	// Commit and Images are those of the receipt, whose delivery is looked at.
+	Commit source.ID
+	Images []ImageRef
+	// Applications are what Deliver returned, or what was seen when the receipt
+	// was last live; nil if that is not known.
+	Applications []receipt.Application
+	// Completed are Jobs that run once, and that are known to have completed:
+	// they may be gone.
+	Completed []receipt.Object
 }
 
 // Observation is what a target held.
@@ -229,6 +260,11 @@ type Observation struct {
 	// objects. Only resources that the request names, in Objects or Earlier,
 	// are searched.
 	Orphans []receipt.Object
+	// Applications are what was seen of the Applications that deliver the
+	// objects, sorted by namespace and name. Empty for a Deliverer that has none.
+	Applications []receipt.Application
+	// Completed are Jobs of the request that run once and were seen completed.
+	Completed []receipt.Object
 }
 
 // ObjectStatus is the state of one object.
@@ -238,6 +274,24 @@ type ObjectStatus struct {
 	Reason string `json:"reason"`
 	// Failed says that it will not become healthy by itself.
 	Failed bool `json:"failed,omitempty"`
+}
+
+// Transport brings commits to the Git server that the target fetches from.
+// Implementations are safe for concurrent use.
+type Transport interface {
+	// Publish makes sure that the server has the commit, and keeps it for as long
+	// as the receipt is kept. Only what the server lacks is sent. Doing it again
+	// does nothing.
+	Publish(ctx context.Context, r PublishRequest) error
+	// Retain lets the server forget the commits of the target's receipts that are
+	// not among keep.
+	Retain(ctx context.Context, keep []receipt.ID) error
+}
+
+// PublishRequest is one commit to publish.
+type PublishRequest struct {
+	Commit  source.Commit
+	Receipt receipt.ID
 }
 
 // Healthy says whether every object was there and healthy.

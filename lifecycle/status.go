@@ -69,7 +69,9 @@ func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, TargetError(err)
 	}
-	st.Observation, err = l.Deliverer.Observe(ctx, ObserveRequest{Target: l.Target, Objects: s.applied.Objects, Earlier: earlier, Seen: s.seen})
+	look := l.observe(s.applied, s)
+	look.Earlier = earlier
+	st.Observation, err = l.Deliverer.Observe(ctx, look)
 	if err != nil {
 		return Status{}, TargetError(err)
 	}

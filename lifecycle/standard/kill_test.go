@@ -94,6 +94,7 @@ func deliverAndDie(task string) error {
 			return nil
 		}}
 	}
+	config.Transport = published{}
 	l, err := lifecycle.New(config)
 	if err != nil {
 		return err
@@ -105,6 +106,13 @@ func deliverAndDie(task string) error {
 	}})
 	return fmt.Errorf("the event %s never came: %w", k.At, err)
 }
+
+// published is a transport for a target that fetches nothing.
+type published struct{}
+
+func (published) Publish(context.Context, lifecycle.PublishRequest) error { return nil }
+
+func (published) Retain(context.Context, []receipt.ID) error { return nil }
 
 // dieIn delivers HEAD in a process that dies meanwhile.
 func (s *shop) dieIn(c *devenv.Cluster, k killed) {
