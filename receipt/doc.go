@@ -20,6 +20,9 @@
 //	$ sha256sum record.json
 //	60bdb12d…fc9035  record.json
 //
+// A record that delivers the content of an earlier one again names that one as
+// rollbackOf.
+//
 // These rules make one record have one encoding; [Record.Validate] checks them
 // and reports everything that it finds at once:
 //
@@ -61,7 +64,8 @@
 //
 // A record never changes. What happened to it is appended beside it as an
 // [Outcome]: that a delivery began, that the target was live or why it was not,
-// that another receipt took its place. Outcomes have a time and an actor and
+// that another receipt took its place, that Jobs which run once completed. It
+// holds what was seen of each object and each [Application]. Outcomes have a time and an actor and
 // are not part of the ID; each is kept as canonical JSON of its own.
 //
 // [Pointers] move by compare-and-swap: applied before the first change on the

@@ -3,6 +3,7 @@ package receipt
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,15 +63,14 @@ func Parse(data []byte) (Record, ID, error) {
 	return r, idOf(data), nil
 }
 
-// Canonical returns the outcome's JSON in the form of RFC 8785, its time in
+// Canonical returns the outcome's JSON in the form of RFC 8785, its times in
 // UTC. The error is an *InvalidError if the outcome is not valid, or
 // ErrTooLarge.
 func (o Outcome) Canonical() ([]byte, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o.Time = utc(o.Time)
-	return canonical(o)
+	return canonical(o.inUTC())
 }
 
 // ParseOutcome reads the canonical bytes of an outcome. Like Parse, it accepts
@@ -83,13 +83,23 @@ func ParseOutcome(data []byte) (Outcome, error) {
 	if err := parse(data, &o, Outcome.Canonical); err != nil {
 		return Outcome{}, err
 	}
-	o.Time = utc(o.Time)
-	return o, nil
+	return o.inUTC(), nil
 }
 
 // utc drops the location and the monotonic reading, which JSON does not keep,
 // so that a value reads back equal to what was written.
 func utc(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// inUTC returns the outcome with all its times as utc has them.
+func (o Outcome) inUTC() Outcome {
+	o.Time = utc(o.Time)
+	o.Applications = slices.Clone(o.Applications) // the caller's own stay as they are
+	for i := range o.Applications {
+		a := &o.Applications[i]
+		a.Finished, a.Reconciled = utc(a.Finished), utc(a.Reconciled)
+	}
+	return o
+}
 
 func canonical(v any) ([]byte, error) {
 	data, err := json.Marshal(v)

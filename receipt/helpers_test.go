@@ -58,6 +58,13 @@ func full() receipt.Record {
 	return r
 }
 
+// rollback is a record that delivers the content of an earlier one again.
+func rollback() receipt.Record {
+	r := smallest()
+	r.Parent, r.RollbackOf = receipt.ID(digest("a")), receipt.ID(digest("b"))
+	return r
+}
+
 func live() receipt.Outcome {
 	return receipt.Outcome{
 		Type:      receipt.OutcomeLive,

@@ -19,13 +19,16 @@ type ID string
 // Record is what was asked for. It has no clock and no actor, so delivering
 // the same thing again is the same record.
 type Record struct {
-	APIVersion string   `json:"apiVersion"` // APIVersion
-	Kind       string   `json:"kind"`       // Kind
-	Target     Target   `json:"target"`
-	Parent     ID       `json:"parent,omitempty"` // the receipt that was applied before it
-	Commit     string   `json:"commit"`           // Git object ID
-	Tree       string   `json:"tree"`             // Git object ID
-	Catalogue  string   `json:"catalogue"`        // "sha256:…" of pharos.yaml's bytes at the commit
+	APIVersion string `json:"apiVersion"` // APIVersion
+	Kind       string `json:"kind"`       // Kind
+	Target     Target `json:"target"`
+	Parent     ID     `json:"parent,omitempty"` // the receipt that was applied before it
+	// RollbackOf is the earlier receipt whose content this one delivers once
+	// more; empty for one that is no rollback.
+	RollbackOf ID       `json:"rollbackOf,omitempty"`
+	Commit     string   `json:"commit"`    // Git object ID
+	Tree       string   `json:"tree"`      // Git object ID
+	Catalogue  string   `json:"catalogue"` // "sha256:…" of pharos.yaml's bytes at the commit
 	Renderer   Renderer `json:"renderer"`
 	Images     []Image  `json:"images,omitempty"`  // in the catalogue's order
 	Reads      []string `json:"reads,omitempty"`   // paths the render read, sorted
@@ -82,27 +85,8 @@ const (
 	OutcomeLive       OutcomeType = "live"       // the target was healthy at exactly this receipt
 	OutcomeFailed     OutcomeType = "failed"     // a delivery ended otherwise: see Reason
 	OutcomeSuperseded OutcomeType = "superseded" // another receipt was applied
+	OutcomeCompleted  OutcomeType = "completed"  // run-once Jobs completed: see Jobs
 )
-
-// Outcome is something seen of a receipt, appended beside it.
-type Outcome struct {
-	Type      OutcomeType `json:"type"`
-	Time      time.Time   `json:"time"`              // when it was seen; stored in UTC
-	Operation string      `json:"operation"`         // ID of the operation that saw it
-	Actor     string      `json:"actor,omitempty"`   // user@host, for people
-	Reason    string      `json:"reason,omitempty"`  // for failed: why
-	Objects   []Seen      `json:"objects,omitempty"` // for live: what the target held
-}
-
-// Seen is an object as the target held it.
-type Seen struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	UID       string `json:"uid"`
-	Owned     string `json:"owned"` // "sha256:…" over the fields that the deliverer owns, with their live values
-}
 
 // Pointers are the two names that move: what the target was last told, and
 // what was last seen healthy. Zero IDs mean none; what a store holds always has
@@ -124,8 +108,8 @@ type Summary struct {
 	Parent  ID
 	Commit  string
 	Created time.Time // when the store first held it; zero if the store cannot say
-	// Last is the latest outcome without its Objects, nil if there is none. A
-	// store may cut a Reason of more than 4,096 bytes; Outcomes returns all of
+	// Last is the latest outcome without its Objects, Applications and Jobs
+	// ([Outcome.Summary]), nil if there is none. A store may cut a Reason of more than 4,096 bytes; Outcomes returns all of
 	// it.
 	Last *Outcome
 	// Result is the latest outcome of those that say what the delivery came to,
@@ -137,8 +121,8 @@ type Summary struct {
 	Err error
 }
 
-// Add accounts for the next outcome of the receipt, which has no Objects. It is
-// for those who implement a Store.
+// Add accounts for the next outcome of the receipt, which is as
+// [Outcome.Summary] returns it. It is for those who implement a Store.
 func (s *Summary) Add(o Outcome) {
 	s.Last = &o
 	if o.Type == OutcomeLive || o.Type == OutcomeFailed {

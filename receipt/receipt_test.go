@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	sha256Objects := smallest()
 	sha256Objects.Commit, sha256Objects.Tree = strings.Repeat("2", 64), strings.Repeat("3", 64)
-	for name, r := range map[string]receipt.Record{"smallest": smallest(), "full": full(), "sha256": sha256Objects} {
+	for name, r := range map[string]receipt.Record{"smallest": smallest(), "full": full(), "sha256": sha256Objects, "rollback": rollback()} {
 		data, err := r.Canonical()
 		if err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob("testdata/golden/*.json")
-	if err != nil || len(files) != 3 {
-		t.Errorf("%d golden files (%v), want 3: is one of another version left over?", len(files), err)
+	if err != nil || len(files) != 4 {
+		t.Errorf("%d golden files (%v), want 4: is one of another version left over?", len(files), err)
 	}
 }
 
@@ -119,6 +119,7 @@ func TestValidate(t *testing.T) {
 		"zero": {func(r *receipt.Record) { *r = receipt.Record{} },
 			[]string{"apiVersion", "kind", "target.name", "target.clusterUID", "commit", "tree", "catalogue", "renderer.name", "renderer.version"}},
 		"parent":           {func(r *receipt.Record) { r.Parent = "sha256:1" }, []string{"parent"}},
+		"rollback":         {func(r *receipt.Record) { r.RollbackOf = "main" }, []string{"rollbackOf"}},
 		"short commit":     {func(r *receipt.Record) { r.Commit = "1111111" }, []string{"commit"}},
 		"upper case":       {func(r *receipt.Record) { r.Tree = strings.Repeat("A", 40) }, []string{"tree"}},
 		"name with break":  {func(r *receipt.Record) { r.Target.Name = "a\nb" }, []string{"target.name"}},
@@ -311,7 +312,7 @@ func TestNoKubernetes(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, r := range []receipt.Record{smallest(), full()} {
+	for _, r := range []receipt.Record{smallest(), full(), rollback()} {
 		data, err := r.Canonical()
 		if err != nil {
 			f.Fatal(err)
@@ -341,11 +342,13 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzParseOutcome(f *testing.F) {
-	data, err := live().Canonical()
-	if err != nil {
-		f.Fatal(err)
+	for _, o := range []receipt.Outcome{live(), argo(), completed()} {
+		data, err := o.Canonical()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
-	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := receipt.ParseOutcome(data)
 		if err != nil {

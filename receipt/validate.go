@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -100,6 +99,9 @@ func (r Record) Validate() error {
 	if r.Parent != "" {
 		f.digest("parent", string(r.Parent))
 	}
+	if r.RollbackOf != "" {
+		f.digest("rollbackOf", string(r.RollbackOf))
+	}
 	f.object("commit", r.Commit)
 	f.object("tree", r.Tree)
 	f.digest("catalogue", r.Catalogue)
@@ -107,7 +109,7 @@ func (r Record) Validate() error {
 	f.text("renderer.version", r.Renderer.Version, true)
 	f.images(r.Images)
 	f.reads(r.Reads)
-	f.objects(r.Objects)
+	f.objects("objects", r.Objects)
 	return f.err("record")
 }
 
@@ -164,9 +166,9 @@ func (f *findings) sorted(field string, list []string) {
 	}
 }
 
-func (f *findings) objects(objects []Object) {
+func (f *findings) objects(field string, objects []Object) {
 	for i, o := range objects {
-		at := fmt.Sprintf("objects[%d].", i)
+		at := fmt.Sprintf("%s[%d].", field, i)
 		f.word(at+"group", o.Group, false)
 		f.word(at+"version", o.Version, true)
 		f.word(at+"kind", o.Kind, true)
@@ -175,7 +177,7 @@ func (f *findings) objects(objects []Object) {
 		f.text(at+"name", o.Name, true)
 		f.digest(at+"hash", o.Hash)
 		if i > 0 && CompareObjects(objects[i-1], o) >= 0 {
-			f.add(fmt.Sprintf("objects[%d]", i), "%s %s does not come after the one before: want ascending order of group, kind, namespace and name, nothing twice",
+			f.add(fmt.Sprintf("%s[%d]", field, i), "%s %s does not come after the one before: want ascending order of group, kind, namespace and name, nothing twice",
 				clip(o.Kind), clip(o.Name))
 		}
 	}
@@ -191,33 +193,6 @@ func CompareObjects(a, b Object) int {
 		strings.Compare(a.Namespace, b.Namespace),
 		strings.Compare(a.Name, b.Name),
 	)
-}
-
-var outcomeTypes = []OutcomeType{OutcomeAttempt, OutcomeLive, OutcomeFailed, OutcomeSuperseded}
-
-// Validate checks the outcome against every rule of the format and reports all
-// that it breaks in one *InvalidError, which is an ErrInvalid.
-func (o Outcome) Validate() error {
-	var f findings
-	if !slices.Contains(outcomeTypes, o.Type) {
-		f.add("type", "%q is none of %v", clip(string(o.Type)), outcomeTypes)
-	}
-	if y := o.Time.UTC().Year(); o.Time.IsZero() || y < 1 || y > 9999 {
-		f.add("time", "is missing or out of the years 1 to 9999")
-	}
-	f.word("operation", o.Operation, true)
-	f.text("actor", o.Actor, false)
-	f.text("reason", o.Reason, false)
-	for i, s := range o.Objects {
-		at := fmt.Sprintf("objects[%d].", i)
-		f.word(at+"group", s.Group, false)
-		f.word(at+"kind", s.Kind, true)
-		f.word(at+"namespace", s.Namespace, false)
-		f.text(at+"name", s.Name, true)
-		f.word(at+"uid", s.UID, true)
-		f.digest(at+"owned", s.Owned)
-	}
-	return f.err("outcome")
 }
 
 // Validate checks pointers that are to be written or were read: Applied is an

@@ -165,8 +165,7 @@ func (s *Store) summary(ctx context.Context, e entry) (receipt.Summary, error) {
 	}
 	outcomes, oerr := s.Outcomes(ctx, e.id)
 	for _, o := range outcomes {
-		o.Objects = nil
-		sum.Add(o)
+		sum.Add(o.Summary())
 	}
 	sum.Err = errors.Join(err, oerr)
 	if sum.Err != nil && !errors.Is(sum.Err, receipt.ErrCorrupt) {

@@ -38,8 +38,8 @@ func (s *Store) AddOutcome(ctx context.Context, id receipt.ID, o receipt.Outcome
 	if _, err := receipt.ParseID(string(id)); err != nil {
 		return fmt.Errorf("%w: %w", receipt.ErrNotFound, err)
 	}
-	summary := o
-	summary.Objects, summary.Reason = nil, clip(o.Reason)
+	summary := o.Summary()
+	summary.Reason = clip(o.Reason)
 	note, err := summary.Canonical()
 	if err != nil {
 		return err

@@ -24,6 +24,11 @@ func testOutcomes(t *testing.T, s receipt.Store) {
 	elsewhere.Time = began.In(time.FixedZone("elsewhere", -7*60*60))
 	add(t, s, id, elsewhere)
 	want = append(want, live(2))
+	for _, o := range []receipt.Outcome{applications(1), completed(2)} {
+		add(t, s, id, o)
+		add(t, s, id, o) // is there already
+		want = append(want, o)
+	}
 
 	add(t, s, id, outcome(4)) // is there already
 	add(t, s, other, outcome(1))
@@ -62,6 +67,9 @@ func testOutcomeRefuses(t *testing.T, s receipt.Store) {
 		"no operation": func(o *receipt.Outcome) { o.Operation = "" },
 		"not UTF-8":    func(o *receipt.Outcome) { o.Reason = "\xff" },
 		"object":       func(o *receipt.Outcome) { o.Objects[0].Owned = "md5:1" },
+		"application":  func(o *receipt.Outcome) { o.Applications = []receipt.Application{{Namespace: "argocd"}} },
+		"jobs":         func(o *receipt.Outcome) { o.Jobs = completed(1).Jobs },
+		"no jobs":      func(o *receipt.Outcome) { o.Type = receipt.OutcomeCompleted },
 	} {
 		o := live(1)
 		f(&o)
@@ -79,9 +87,11 @@ func testOutcomeLarge(t *testing.T, s receipt.Store) {
 	seen := live(5_000)
 	failed := outcome(1)
 	failed.Reason = strings.Repeat("the build failed: ünknown\n", 10_000)
-	add(t, s, id, seen)
-	add(t, s, id, failed)
-	same(t, "outcomes", []receipt.Outcome{seen, failed}, outcomes(t, s, id))
+	all := []receipt.Outcome{seen, applications(500), completed(500), failed}
+	for _, o := range all {
+		add(t, s, id, o)
+	}
+	same(t, "outcomes", all, outcomes(t, s, id))
 	l := list(t, s)
 	if len(l) != 1 || l[0].Last == nil {
 		t.Fatalf("list: %v", l)

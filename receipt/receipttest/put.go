@@ -104,10 +104,12 @@ func testList(t *testing.T, s receipt.Store) {
 		want = append([]receipt.Summary{sum}, want...)
 		parent = id
 	}
-	// The newest one's last outcome saw objects, which a list leaves out.
-	add(t, s, parent, live(3))
-	seen := live(0)
-	want[0].Last, want[0].Result = &seen, &seen
+	// The newest one's last outcomes saw objects, Applications and Jobs, which a
+	// list leaves out.
+	for _, o := range []receipt.Outcome{live(3), applications(1), completed(1)} {
+		add(t, s, parent, o)
+		want[0].Add(o.Summary())
+	}
 
 	got := list(t, s)
 	for i := range got {

@@ -35,6 +35,7 @@ func record(n int) receipt.Record {
 func full() receipt.Record {
 	r := record(1)
 	r.Parent = receipt.ID(digestOf("parent"))
+	r.RollbackOf = receipt.ID(digestOf("rollback of"))
 	r.Images = []receipt.Image{
 		{
 			Name:        "web",
@@ -96,6 +97,35 @@ func live(n int) receipt.Outcome {
 		o.Objects = append(o.Objects, receipt.Seen{
 			Group: "apps", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("service-%06d", i),
 			UID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), Owned: digestOf("owned", i),
+		})
+	}
+	return o
+}
+
+// applications returns an outcome that saw n Applications, and everything that
+// one of them can hold.
+func applications(n int) receipt.Outcome {
+	o := receipt.Outcome{Type: receipt.OutcomeFailed, Time: began, Operation: "op-applications", Reason: "not healthy"}
+	for i := range n {
+		o.Applications = append(o.Applications, receipt.Application{
+			Namespace: "argocd", Name: fmt.Sprintf("shop-%04d", i), UID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i),
+			Project: "shop", Revisions: []string{fmt.Sprintf("%040x", i), "1.2.3"}, Sync: "Synced", Health: "Degraded",
+			Operation: "Failed", Message: "one or more objects failed to apply: \"ünknown\"\n",
+			Finished: began.Truncate(time.Second), Reconciled: began.Add(time.Second).Truncate(time.Second),
+			Images:     []string{"localhost:5000/dev/api@" + digestOf("api"), "localhost:5000/dev/web@" + digestOf("web")},
+			Conditions: []string{"SyncError: it failed"},
+		}, receipt.Application{Namespace: "argocd", Name: fmt.Sprintf("unseen-%04d", i)})
+	}
+	return o
+}
+
+// completed returns an outcome that saw n Jobs complete.
+func completed(n int) receipt.Outcome {
+	o := receipt.Outcome{Type: receipt.OutcomeCompleted, Time: began, Operation: "op-jobs"}
+	for i := range n {
+		o.Jobs = append(o.Jobs, receipt.Object{
+			Group: "batch", Version: "v1", Kind: "Job", Resource: "jobs",
+			Namespace: "shop", Name: fmt.Sprintf("migrate-%06d", i), Hash: digestOf("job", i),
 		})
 	}
 	return o
