@@ -17,17 +17,18 @@ import (
 
 type reconcileOptions struct {
 	*shared
-	output  *output
-	rev     string
-	wait    time.Duration
-	timeout time.Duration
-	dryRun  string
-	force   bool
-	adopt   bool
-	cancel  bool
-	verbose bool
-	build   buildFlags
-	given   standard.Options // by the flags of builds
+	output       *output
+	rev          string
+	wait         time.Duration
+	timeout      time.Duration
+	dryRun       string
+	force        bool
+	adoptObjects bool
+	adopt        bool
+	cancel       bool
+	verbose      bool
+	build        buildFlags
+	given        standard.Options // by the flags of builds
 }
 
 func newReconcile(s *shared) *cobra.Command {
@@ -81,6 +82,7 @@ it is to be delivered to all the same.`,
 	f.Lookup("dry-run").NoOptDefVal = string(lifecycle.DryRunServer)
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVar(&o.force, "force-conflicts", false, "Take over fields that another field manager owns")
+	f.BoolVar(&o.adoptObjects, "adopt-objects", false, "Take over objects that are on the cluster already and were not delivered to this target")
 	f.BoolVar(&o.adopt, "adopt", false, "Deliver to a target that belongs to another repository, or whose records cannot be read")
 	f.BoolVar(&o.cancel, "cancel-builds", false, "When an image cannot be built, end the other builds at once, instead of letting those finish that have begun")
 	f.BoolVar(&o.verbose, "build-output", false, "Show what the build tools print")
@@ -162,7 +164,7 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 	defer ticker.Stop()
 	defer p.keepAlive(ticker.C)()
 	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
-		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, CancelBuilds: o.cancel,
+		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,
 	})
 }
@@ -239,7 +241,7 @@ func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.Reconcile
 // printForeseen says what a dry run found would become of the objects, of those
 // to which something would happen.
 func (o *reconcileOptions) printForeseen(changes []lifecycle.Change) {
-	verbs := map[lifecycle.ChangeType]string{lifecycle.ChangeCreated: "create", lifecycle.ChangeConfigured: "configure"}
+	verbs := map[lifecycle.ChangeType]string{lifecycle.ChangeCreated: "create", lifecycle.ChangeConfigured: "configure", lifecycle.ChangeConflict: "conflict with"}
 	var lines []string
 	for _, c := range changes {
 		if verb := verbs[c.Type]; verb != "" {

@@ -36,7 +36,7 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 		return errors.Join(wrong, err)
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
-		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, DryRun: true,
+		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, Adopt: r.AdoptObjects, DryRun: true,
 		Commit: r.Commit.ID, Images: imageRefs(images),
 	})
 	res.Changes = done.Changes

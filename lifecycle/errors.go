@@ -108,24 +108,44 @@ func (e *UnhealthyError) Unwrap() []error {
 	return []error{ErrUnhealthy, e.Err}
 }
 
-// Conflict is one field that somebody else owns.
+// Conflict is one field, or one object, that somebody else owns.
 type Conflict struct {
 	Object string `json:"object"` // "Deployment shop/api"
-	Field  string `json:"field"`  // ".spec.replicas"
-	Owner  string `json:"owner"`  // the field manager
+	// Field is the field, ".spec.replicas"; empty for the whole object, which was
+	// there already and was not delivered to this target.
+	Field string `json:"field,omitempty"`
+	Owner string `json:"owner"` // the field manager, or who else the object says it belongs to
 }
 
-// ConflictError lists the fields that somebody else owns.
+// ConflictError lists the fields and objects that somebody else owns.
 type ConflictError struct{ Conflicts []Conflict }
 
 func (e *ConflictError) Error() string {
 	var b strings.Builder
-	b.WriteString("fields are owned by somebody else:")
+	whole, fields := 0, 0
 	for _, c := range e.Conflicts {
+		if c.Field == "" {
+			whole++
+			fmt.Fprintf(&b, "\n  %s: it is there already, and belongs to %s", c.Object, c.Owner)
+			continue
+		}
+		fields++
 		fmt.Fprintf(&b, "\n  %s: %s is owned by %q", c.Object, c.Field, c.Owner)
 	}
-	b.WriteString("\nLeave these fields out of the manifests, or take them over with --force-conflicts.")
-	return b.String()
+	what := "fields are owned by somebody else:"
+	switch {
+	case fields == 0:
+		what = "objects are owned by somebody else:"
+	case whole > 0:
+		what = "objects and fields are owned by somebody else:"
+	}
+	if whole > 0 {
+		b.WriteString("\nGive these objects other names, or take them over with --adopt-objects.")
+	}
+	if fields > 0 {
+		b.WriteString("\nLeave these fields out of the manifests, or take them over with --force-conflicts.")
+	}
+	return what + b.String()
 }
 
 // Is reports that a ConflictError is an ErrConflict.

@@ -177,6 +177,10 @@ type DeliverRequest struct {
 	DryRun bool
 	// Force takes fields over that somebody else owns.
 	Force bool
+	// Adopt takes objects over that are there already and were not delivered to
+	// this target. By default each is a conflict as a whole, even if nothing in it
+	// would change.
+	Adopt bool
 	// Progress is called after each object, from one goroutine at a time; may be nil.
 	Progress func(Change)
 
@@ -194,6 +198,12 @@ type DeliverRequest struct {
 	// Completed are Jobs that run once, and that completed at an earlier
 	// delivery: they are not created again.
 	Completed []receipt.Object
+	// Applied are objects of the delivery before, and Seen what the target held
+	// when that was live. One whose hash is still the same and that is still held
+	// as it was seen then need not be written again. Both may be nil, and contain
+	// what this delivery does not have.
+	Applied []receipt.Object
+	Seen    []receipt.Seen
 }
 
 // ChangeType says what a delivery did to an object.
@@ -204,6 +214,9 @@ const (
 	ChangeCreated    ChangeType = "created"
 	ChangeConfigured ChangeType = "configured"
 	ChangeUnchanged  ChangeType = "unchanged"
+	// ChangeConflict is of an object that was left alone, since it or one of its
+	// fields belongs to somebody else: the *ConflictError says to whom.
+	ChangeConflict ChangeType = "conflict"
 )
 
 // Change is what a delivery did to one object.
@@ -221,6 +234,9 @@ type DeliverResult struct {
 	// Applications are those that were pointed at the commit, as the target
 	// answered. Empty for a Deliverer that has none.
 	Applications []receipt.Application
+	// Completed are Jobs of the request that run once and are known to have
+	// completed: what Wait is to be told. Those of the request are among them.
+	Completed []receipt.Object
 }
 
 // ObserveRequest is what to look at.
@@ -263,7 +279,8 @@ type Observation struct {
 	// Applications are what was seen of the Applications that deliver the
 	// objects, sorted by namespace and name. Empty for a Deliverer that has none.
 	Applications []receipt.Application
-	// Completed are Jobs of the request that run once and were seen completed.
+	// Completed are Jobs of the request that run once and are known to have
+	// completed, also from the request's own Completed.
 	Completed []receipt.Object
 }
 

@@ -36,6 +36,9 @@ type ReconcileRequest struct {
 	DryRun DryRun
 	// Force takes over fields that somebody else owns.
 	Force bool
+	// AdoptObjects takes over objects that are on the target already and were not
+	// delivered to it. By default they are conflicts.
+	AdoptObjects bool
 	// Events receives what happens; may be nil.
 	Events Sink
 	// CancelBuilds ends the other builds when one fails. The default lets them

@@ -6,6 +6,9 @@ const (
 	// Target is the label on every delivered object; its value is the target's
 	// name.
 	Target = "pharos.dev/target"
+	// RunOnce is the annotation on a Job in the manifests that must run once; its
+	// value is "true".
+	RunOnce = "pharos.dev/run-once"
 	// Fingerprint is the annotation on an image index: the fingerprint that it
 	// was built from.
 	Fingerprint = "pharos.dev/fingerprint"
@@ -61,6 +64,15 @@ const (
 	Inputs = "pharos.dev/inputs"
 	// Owner is the annotation that says who made an object, user@host.
 	Owner = "pharos.dev/owner"
+
+	// SecretValues is the annotation by which a Secret says what its values in Git
+	// are; SecretValuesHarmless, that anybody may read them, is the only value.
+	SecretValues         = "pharos.dev/secret-values"
+	SecretValuesHarmless = "harmless"
+	// NotToBeApplied is the annotation on an object that is printed with
+	// placeholders, and says which. No API server accepts an annotation of a name
+	// with blanks in it, whatever kind of object it is on.
+	NotToBeApplied = "pharos.dev/not to be applied"
 
 	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
