@@ -119,6 +119,8 @@ func (h *Held) verify(r reading) error {
 		return h.lose(h.m.lost(s, "it was deleted"))
 	case s.Holder != h.holder:
 		return h.lose(h.m.lost(s, notOurs(s)))
+	case s.Token > h.token && r.lease.UID == h.uid:
+		return h.lose(h.m.lost(s, "its holder took it up elsewhere"))
 	case s.Token != h.token || r.lease.UID != h.uid:
 		return h.lose(h.m.lost(s, "it was written by something else than Pharos"))
 	case !s.Expires.IsZero() && !r.date.Before(s.Expires):

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -55,6 +56,10 @@ type Request struct {
 	// Duration of the mode's Timing, and for maintain that it does not end by
 	// itself. It is at most the Timing's Max.
 	For time.Duration
+	// Holder is the ID that the holder gets, as of NewHolder: for who has to know
+	// it even if the process ends right after the lease was acquired. It must not
+	// have been used before. The default is a new one.
+	Holder string
 	// Wait is how long to wait while somebody else holds the lease. The default
 	// is not to wait.
 	Wait time.Duration
@@ -93,6 +98,9 @@ func (r Request) check(c Config) error {
 	case r.For != 0 && r.For < c.Margin+2*time.Second:
 		bad("For is %s, want at least %s: the holder stops %s before", r.For, c.Margin+2*time.Second, c.Margin)
 	}
+	if len(r.Holder) > maxText || strings.ContainsFunc(r.Holder, func(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }) {
+		bad("Holder is not one word of at most 256 bytes")
+	}
 	if r.Wait < 0 {
 		bad("Wait is %s, want 0 or more", r.Wait)
 	}
@@ -101,6 +109,9 @@ func (r Request) check(c Config) error {
 	}
 	return nil
 }
+
+// NewHolder returns a random ID for a holder: see Request.Holder.
+func NewHolder() string { return rand.Text() }
 
 // Inspect reads the lease: the zero State, but for Now, if it was never
 // acquired. One API call.
@@ -125,7 +136,7 @@ func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
 	if err := req.check(m.config); err != nil {
 		return nil, m.fail(op, err)
 	}
-	holder := rand.Text()
+	holder := cmp.Or(req.Holder, NewHolder())
 	h, unclear, err := m.acquire(ctx, req, holder)
 	if err == nil {
 		return h, nil
@@ -230,6 +241,32 @@ func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// Retake is Resume with a new fencing token: whoever worked under the lease
+// before, the same holder in another process for example, has lost it, and one
+// writer remains. Errors are those of Resume. Two API calls.
+func (m *Manager) Retake(ctx context.Context, holder string) (*Held, error) {
+	const op = "retake lease"
+	var t tries
+	for {
+		h, err := m.Resume(ctx, holder)
+		if err != nil {
+			return nil, err
+		}
+		if usedUp(h.lease) {
+			return nil, m.fail(op, errUsedUp)
+		}
+		w, err := m.client.put(ctx, retaken(h.lease))
+		if err == nil {
+			return m.newHeld(w), nil
+		}
+		// A conflict can be our own write, whose answer was lost: a token more does
+		// no harm.
+		if err := m.again(ctx, &t, err); err != nil {
+			return nil, m.fail(op, err)
+		}
+	}
 }
 
 // release clears the lease if holder has it, with that token unless it is 0.

@@ -88,6 +88,13 @@ func acquired(l *coordinationv1.Lease, holder string, r Request, now, expires ti
 	return l
 }
 
+// retaken returns the Lease with a higher token.
+func retaken(l *coordinationv1.Lease) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, 0) + 1)
+	return l
+}
+
 // renewed returns the Lease with a later end.
 func renewed(l *coordinationv1.Lease, now, expires time.Time) *coordinationv1.Lease {
 	l = l.DeepCopy()

@@ -22,8 +22,13 @@ type situation struct {
 	// applied and live are the receipts that the pointers name, nil if none.
 	// They are the same pointer if they are the same receipt.
 	applied, live *receipt.Record
-	// last is the latest outcome of the applied receipt.
+	// last is the latest outcome of the applied receipt's deliveries.
 	last *receipt.Outcome
+	// completed are the Jobs that run once and completed, by the outcomes of the
+	// applied receipt, which name those of the receipts before it too.
+	completed []receipt.Object
+	// liveJobs are those by the outcomes of the live receipt, where that is another.
+	liveJobs []receipt.Object
 	// seen and applications are what the live receipt's last live outcome saw;
 	// nil if it is not known. Proven says that there is such an outcome.
 	seen         []receipt.Seen
@@ -31,7 +36,7 @@ type situation struct {
 	proven       bool
 }
 
-// assess reads the target: six requests at most, three round trips deep.
+// assess reads the target: seven requests at most, three round trips deep.
 func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 	s := &situation{}
 	g, gctx := errgroup.WithContext(ctx)
@@ -50,12 +55,12 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 func (s *situation) dropForeign() {
 	same := s.live == s.applied
 	if err := s.foreign(s.applied); err != nil {
-		s.applied, s.damage.applied, s.last, s.seen, s.applications = nil, err, nil, nil, nil
+		s.applied, s.damage.applied, s.last, s.seen, s.applications, s.completed = nil, err, nil, nil, nil, nil
 	}
 	if same {
 		s.live = s.applied
 	} else if err := s.foreign(s.live); err != nil {
-		s.live, s.damage.live = nil, err
+		s.live, s.damage.live, s.liveJobs = nil, err, nil
 	}
 }
 
@@ -131,6 +136,7 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	}
 	if s.pointers.Live != "" && s.pointers.Live != s.pointers.Applied {
 		g.Go(func() (err error) { s.live, err = l.record(ctx, s.pointers.Live, &s.damage.live); return err })
+		g.Go(func() error { return l.readLiveJobs(ctx, s) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -184,11 +190,24 @@ func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
 	if err != nil {
 		return fmt.Errorf("read the outcomes of receipt %s: %w", s.pointers.Applied, err)
 	}
+	s.completed = jobsOf(outcomes)
 	for i := range outcomes {
+		if outcomes[i].Type == receipt.OutcomeCompleted {
+			continue
+		}
 		s.last = &outcomes[i]
 		if outcomes[i].Type == receipt.OutcomeLive && s.pointers.Live == s.pointers.Applied {
 			s.seen, s.applications, s.proven = outcomes[i].Objects, outcomes[i].Applications, true
 		}
 	}
 	return nil
+}
+
+// provenObjects are the objects of the receipt that the target was seen to hold,
+// nil if what it held is not known.
+func (s *situation) provenObjects() []receipt.Object {
+	if s.seen == nil || s.live == nil {
+		return nil
+	}
+	return s.live.Objects
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pharos-dev/pharos/lease"
@@ -17,8 +18,11 @@ const lookAgain = time.Second
 func (o *operation) whenFree(ctx context.Context, r ReconcileRequest) (*situation, error) {
 	for {
 		s, err := o.assess(ctx)
-		if err != nil || !s.lease.Held || r.DryRun != DryRunNone {
+		if err != nil || r.DryRun != DryRunNone || r.mayWrite(s.lease) {
 			return s, err
+		}
+		if r.Maintenance != "" {
+			return nil, o.notMaintained(s.lease, nil)
 		}
 		if err := o.await(ctx, s.lease, nil); err != nil {
 			return nil, err
@@ -26,9 +30,9 @@ func (o *operation) whenFree(ctx context.Context, r ReconcileRequest) (*situatio
 	}
 }
 
-func (o *operation) acquire(ctx context.Context, r ReconcileRequest) (*lease.Held, error) {
+func (o *operation) acquire(ctx context.Context, r ReconcileRequest, purpose string) (*lease.Held, error) {
 	for {
-		held, err := o.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, User: o.Actor, Purpose: "reconcile " + short(r.Commit.ID)})
+		held, err := o.hold(ctx, r, purpose)
 		var other *lease.HeldError
 		if errors.As(err, &other) {
 			if err := o.await(ctx, other.State, err); err != nil {
@@ -43,6 +47,37 @@ func (o *operation) acquire(ctx context.Context, r ReconcileRequest) (*lease.Hel
 		o.emit(Event{Type: EventLeaseAcquired, Lease: &state})
 		return held, nil
 	}
+}
+
+// mayWrite says whether a lease lets the request write: nobody holds it, or the
+// maintenance does under which the delivery is made.
+func (r ReconcileRequest) mayWrite(s lease.State) bool {
+	if r.Maintenance != "" {
+		return s.Held && s.Holder == r.Maintenance && s.Mode == lease.ModeMaintain
+	}
+	return !s.Held
+}
+
+// hold acquires the lease, or takes up the maintenance of the request.
+func (o *operation) hold(ctx context.Context, r ReconcileRequest, purpose string) (*lease.Held, error) {
+	if r.Maintenance == "" {
+		return o.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, User: o.Actor, Purpose: purpose})
+	}
+	held, err := o.Lease.Retake(ctx, r.Maintenance)
+	if lost, ok := errors.AsType[*lease.LostError](err); ok {
+		return nil, o.notMaintained(lost.State, err)
+	}
+	return held, err
+}
+
+// notMaintained says that the maintenance is over under which a delivery was to
+// be made.
+func (o *operation) notMaintained(s lease.State, err error) error {
+	if s.Held {
+		return o.blocked(s, err)
+	}
+	return &BlockedError{Reason: fmt.Sprintf("the maintenance of target %q under which to deliver is over", o.Target),
+		Next: "Deliver without --maintenance, or begin another one: kubectl pharos maintenance on --reason TEXT", Err: err}
 }
 
 // await waits a moment for a lease that somebody else holds, and says so, once
@@ -73,6 +108,9 @@ func (o *operation) blocked(s lease.State, err error) error {
 	switch {
 	case !s.Expires.IsZero() && !s.Expires.After(s.Now):
 		next = "Run the same command again in a few seconds, or let it wait: --wait 30s"
+	case s.Mode == lease.ModeMaintain:
+		next = "It ends when the target is live again: kubectl pharos maintenance off\n" +
+			"To deliver under it, from the repository in which it was begun: --maintenance"
 	case s.Mode != lease.ModeDeliver:
 		next = "Ask " + who + " to release it: kubectl pharos lease release\n" +
 			"From another checkout than it was acquired in: kubectl pharos lease release --holder \"$(kubectl pharos lease show -o jsonpath={.holder})\""

@@ -166,22 +166,8 @@ const provenUnchanged = "the target is what the commit asks for"
 // and as the live receipt left them. It returns the proof, which begins with
 // provenUnchanged, or the reasons for a delivery.
 func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p Plan) ([]string, error) {
-	if s.seen == nil {
-		return []string{"it is not recorded what the live receipt looked like on the target"}, nil
-	}
-	seen, err := l.Deliverer.Observe(ctx, l.observe(s.live, s))
-	if err != nil {
-		return nil, err
-	}
-	var reasons []string
-	for _, u := range seen.Unready {
-		reasons = append(reasons, fmt.Sprintf("%s is not healthy: %s", ObjectName(u.Object), u.Reason))
-	}
-	for _, d := range seen.Drifted {
-		reasons = append(reasons, fmt.Sprintf("%s drifted: %s", ObjectName(d.Object), d.Reason))
-	}
-	if len(reasons) > 0 {
-		return reasons, nil
+	if reasons, err := l.looksOtherwise(ctx, s); err != nil || len(reasons) > 0 {
+		return reasons, err
 	}
 	changed := "its tree is the one of the live receipt " + s.pointers.Live.Short()
 	if len(p.Changes) > 0 {
@@ -195,6 +181,25 @@ func (l *Lifecycle) proveUnchanged(ctx context.Context, w *want, s *situation, p
 		fmt.Sprintf("every object (%d) is there, healthy, and as the live receipt left it", len(s.live.Objects)),
 		"nobody else holds the lease, and the applied receipt is the live one",
 	}, nil
+}
+
+// looksOtherwise returns how the target differs from what the live receipt left:
+// nothing if every object is there, healthy and undrifted.
+func (l *Lifecycle) looksOtherwise(ctx context.Context, s *situation) (reasons []string, err error) {
+	if s.seen == nil {
+		return []string{"it is not recorded what the live receipt looked like on the target"}, nil
+	}
+	seen, err := l.Deliverer.Observe(ctx, l.observe(s.live, s))
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range seen.Unready {
+		reasons = append(reasons, fmt.Sprintf("%s is not healthy: %s", ObjectName(u.Object), u.Reason))
+	}
+	for _, d := range seen.Drifted {
+		reasons = append(reasons, fmt.Sprintf("%s drifted: %s", ObjectName(d.Object), d.Reason))
+	}
+	return reasons, nil
 }
 
 func firstPaths(changes []PathChange, n int) string {

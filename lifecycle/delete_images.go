@@ -76,7 +76,7 @@ func (o *operation) holding(ctx context.Context, targets []*Lifecycle, held []*l
 	if err != nil {
 		return err
 	}
-	err = t.underLease(ctx, h, func(ctx context.Context) error {
+	err = t.keeping(ctx, h, func(ctx context.Context, h *lease.Held) error {
 		return o.holding(ctx, targets[1:], append(held, h), f)
 	})
 	if relErr := t.release(ctx, h); relErr != nil {

@@ -20,11 +20,15 @@ type delivery struct {
 	images    []*image
 	held      *lease.Held
 	result    *ReconcileResult
+	// earlier is the receipt that a rollback delivers once more; nil for none.
+	earlier *earlier
 
 	record   receipt.Record
 	resolved []receipt.Object // in the order of the rendering
 	id       receipt.ID
 	pointers receipt.Pointers
+	// completed are Jobs of the record that the receipt's outcomes name.
+	completed []receipt.Object
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -32,6 +36,11 @@ func (d *delivery) run(ctx context.Context) error {
 	if err != nil || unchanged {
 		return err
 	}
+	return d.deliver(ctx)
+}
+
+// deliver goes all the way from the images to the live pointer.
+func (d *delivery) deliver(ctx context.Context) error {
 	objects, err := d.prepare(ctx)
 	if err != nil {
 		return err
@@ -41,7 +50,7 @@ func (d *delivery) run(ctx context.Context) error {
 	}
 	seen, err := d.apply(ctx, objects)
 	if err != nil {
-		return d.failed(ctx, err)
+		return d.failed(ctx, seen, err)
 	}
 	return d.prove(ctx, seen)
 }
@@ -91,6 +100,9 @@ func (d *delivery) prepare(ctx context.Context) ([]Object, error) {
 		rendering.Objects[i].Namespace = o.Namespace
 	}
 	d.resolved, d.record = resolved, d.newRecord(rendering, resolved)
+	if err := d.sameAsEarlier(); err != nil {
+		return nil, err
+	}
 	return rendering.Objects, nil
 }
 
@@ -117,6 +129,7 @@ func (d *delivery) newRecord(rendering Rendering, resolved []receipt.Object) rec
 		}
 		rec.Images = append(rec.Images, entry)
 	}
+	d.earlier.fill(&rec, d.pointers.Applied)
 	if again, ok := d.sameAsApplied(rec); ok {
 		return again
 	}
@@ -131,6 +144,9 @@ func (d *delivery) sameAsApplied(rec receipt.Record) (receipt.Record, bool) {
 		return rec, false
 	}
 	rec.Parent = d.situation.applied.Parent
+	if rec.RollbackOf == "" {
+		rec.RollbackOf = d.situation.applied.RollbackOf // its content is what counts
+	}
 	id, err := rec.ID()
 	return rec, err == nil && id == d.pointers.Applied
 }
@@ -153,6 +169,9 @@ func (d *delivery) announce(ctx context.Context) (err error) {
 		return err
 	}
 	d.emit(Event{Type: EventAttemptRecorded, Receipt: d.id, Outcome: receipt.OutcomeAttempt})
+	if err := d.carryCompleted(ctx); err != nil {
+		return err
+	}
 
 	if err := d.settle(ctx); err != nil {
 		return err
@@ -248,8 +267,9 @@ func (d *delivery) addOutcome(ctx context.Context, id receipt.ID, out receipt.Ou
 // apply brings the objects to the target and waits until they are healthy.
 func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, error) {
 	done, err := d.Deliverer.Deliver(ctx, DeliverRequest{
-		Objects: objects, Resolved: d.resolved, Target: d.Target, Guard: d.held.Check, Force: d.request.Force,
+		Objects: objects, Resolved: d.resolved, Target: d.Target, Guard: d.held.Check, Force: d.request.Force, Adopt: d.request.AdoptObjects,
 		Commit: d.want.commit.ID, Images: imageRefs(d.images), Receipt: d.id, Token: d.held.Token(),
+		Completed: d.completed, Applied: d.situation.provenObjects(), Seen: d.situation.seen,
 		Progress: func(c Change) { d.emit(Event{Type: EventObjectApplied, Receipt: d.id, Change: &c}) },
 	})
 	d.result.Changes = done.Changes
@@ -266,7 +286,7 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 	defer cancel()
 	seen, err := d.Deliverer.Wait(wait, ObserveRequest{
 		Target: d.Target, Objects: d.record.Objects, Earlier: earlier, Seen: done.Seen,
-		Commit: d.want.commit.ID, Images: imageRefs(d.images), Applications: done.Applications,
+		Commit: d.want.commit.ID, Images: imageRefs(d.images), Applications: done.Applications, Completed: done.Completed,
 		Progress: func(o Observation) {
 			if !o.Healthy() {
 				d.emit(Event{Type: EventWaiting, Receipt: d.id, Unready: o.Unready})
@@ -288,7 +308,7 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 
 // failed records why a delivery ended, and returns err. The applied pointer
 // stays: it says what is on the target.
-func (d *delivery) failed(ctx context.Context, err error) error {
+func (d *delivery) failed(ctx context.Context, seen Observation, err error) error {
 	cause := err
 	if ctx.Err() != nil {
 		cause = errors.Join(context.Cause(ctx), err)
@@ -298,7 +318,11 @@ func (d *delivery) failed(ctx context.Context, err error) error {
 	}
 	ctx, cancel := afterwards(ctx)
 	defer cancel()
-	if recErr := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeFailed, Reason: strings.TrimSpace(err.Error())}); recErr != nil {
+	if recErr := d.noteCompleted(ctx, seen.Completed); recErr != nil {
+		return errors.Join(err, recErr)
+	}
+	reason := strings.TrimSpace(err.Error())
+	if recErr := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeFailed, Reason: reason, Applications: seen.Applications}); recErr != nil {
 		return errors.Join(err, recErr)
 	}
 	d.emit(Event{Type: EventOutcomeRecorded, Receipt: d.id, Outcome: receipt.OutcomeFailed, Error: err.Error()})
@@ -308,6 +332,9 @@ func (d *delivery) failed(ctx context.Context, err error) error {
 // prove records that the target is healthy at exactly this receipt: the outcome
 // first, so that the pointer never names a receipt without its evidence.
 func (d *delivery) prove(ctx context.Context, seen Observation) error {
+	if err := d.noteCompleted(ctx, seen.Completed); err != nil {
+		return err
+	}
 	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeLive, Objects: seen.Seen, Applications: seen.Applications}); err != nil {
 		return err
 	}

@@ -27,18 +27,23 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*im
 		return nil
 	}
 	wrong := o.tryOut(ctx, r, images, res)
+	return errors.Join(wrong, o.tryObjects(ctx, r, images, res))
+}
+
+// tryObjects asks the server what each object would become, if that is wanted.
+func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
 	if o.rendering == nil || r.DryRun == DryRunClient {
-		return wrong
+		return nil
 	}
 	rendering := *o.rendering
 	resolved, err := o.resolve(ctx, rendering.Objects)
 	if err != nil {
-		return errors.Join(wrong, err)
+		return err
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, Adopt: r.AdoptObjects, DryRun: true,
 		Commit: r.Commit.ID, Images: imageRefs(images),
 	})
 	res.Changes = done.Changes
-	return errors.Join(wrong, err)
+	return err
 }

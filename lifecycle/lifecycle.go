@@ -44,6 +44,8 @@ type Placement struct {
 type Lease interface {
 	Inspect(ctx context.Context) (lease.State, error)
 	Acquire(ctx context.Context, r lease.Request) (*lease.Held, error)
+	Resume(ctx context.Context, holder string) (*lease.Held, error)
+	Retake(ctx context.Context, holder string) (*lease.Held, error)
 }
 
 // Config is a target and everything that delivering to it needs.

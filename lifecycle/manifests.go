@@ -47,7 +47,7 @@ func (l *Lifecycle) observe(r *receipt.Record, s *situation) ObserveRequest {
 		images[i] = ImageRef{Name: img.Name, Repository: img.Repository, Digest: Digest(img.Digest)}
 	}
 	return ObserveRequest{Target: l.Target, Objects: r.Objects, Seen: s.seen,
-		Commit: source.ID(r.Commit), Images: images, Applications: s.applications}
+		Commit: source.ID(r.Commit), Images: images, Applications: s.applications, Completed: completedOf(r.Objects, s.completed, s.liveJobs)}
 }
 
 func (o *operation) labels() map[string]string { return map[string]string{keys.Target: o.Target} }

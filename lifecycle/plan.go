@@ -29,6 +29,9 @@ type Plan struct {
 	// Applied and Live are the receipts that the plan was made against.
 	Applied receipt.ID `json:"applied,omitempty"`
 	Live    receipt.ID `json:"live,omitempty"`
+	// RollbackOf is the earlier receipt that is delivered once more; empty for a
+	// reconcile.
+	RollbackOf receipt.ID `json:"rollbackOf,omitempty"`
 	// Changes are the paths that differ from the applied receipt's tree, with
 	// the class that decided.
 	Changes []PathChange `json:"changes,omitempty"`

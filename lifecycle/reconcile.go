@@ -23,6 +23,11 @@ type ReconcileRequest struct {
 	// records cannot be read: then as if nothing were known of it. The target
 	// belongs to Repository afterwards.
 	Adopt bool
+	// Maintenance is the holder's ID of a maintenance of the target under which
+	// the delivery is made; see StartMaintenance. Of several deliveries under one
+	// maintenance the last one to begin goes on, and the others have lost the
+	// lease. The default, empty, is to acquire the lease.
+	Maintenance string
 	// Wait is how long to wait for a lease that somebody else holds. The
 	// default, zero, is to be refused at once.
 	Wait time.Duration
@@ -89,12 +94,20 @@ type ReconcileResult struct {
 func (l *Lifecycle) Reconcile(ctx context.Context, r ReconcileRequest) (ReconcileResult, error) {
 	o := l.begin(string(r.Commit.ID), r.Events)
 	if r.Timeout <= 0 {
-		r.Timeout = 5 * time.Minute
+		r.Timeout = defaultTimeout
 	}
+	return o.finish(func(res *ReconcileResult) error { return o.reconcile(ctx, r, res) })
+}
+
+// defaultTimeout is how long a target may take to become healthy.
+const defaultTimeout = 5 * time.Minute
+
+// finish does what an operation is for, between its first event and its last.
+func (o *operation) finish(do func(*ReconcileResult) error) (ReconcileResult, error) {
 	res := ReconcileResult{Operation: o.id}
 	o.emit(Event{Type: EventStarted})
-	err := TargetError(o.reconcile(ctx, r, &res))
-	res.Took = l.Now().Sub(o.start)
+	err := TargetError(do(&res))
+	res.Took = o.Now().Sub(o.start)
 	end := Event{Type: EventFinished, Receipt: res.Receipt, Took: res.Took}
 	if err != nil {
 		end.Error = err.Error()
@@ -122,10 +135,7 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 		return err
 	}
 	if r.DryRun != DryRunNone {
-		if s.lease.Held {
-			refusal = errors.Join(refusal, o.blocked(s.lease, nil))
-		}
-		return errors.Join(o.dryRun(ctx, r, images, res), refusal)
+		return errors.Join(o.dryRun(ctx, r, images, res), refusal, o.refusedFor(r, s))
 	}
 	if res.Plan.Decision == DecideUnchanged {
 		return nil
@@ -133,25 +143,19 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	if err := o.buildAll(ctx, r, images, res); err != nil {
 		return err
 	}
-	if err := o.Cluster.Prepare(ctx); err != nil {
-		return err
-	}
-	held, err := o.acquire(ctx, r)
-	if err != nil {
-		return err
-	}
-	err = o.underLease(ctx, held, func(ctx context.Context) error {
+	return o.underLease(ctx, r, "reconcile "+short(r.Commit.ID), func(ctx context.Context, held *lease.Held) error {
 		d := delivery{operation: o, request: r, want: w, situation: s, images: images, held: held, result: res}
 		return d.run(ctx)
 	})
-	if relErr := o.release(ctx, held); relErr != nil {
-		// The lease ends by itself; what was delivered stays so.
-		o.Log.Warn("the lease could not be released", "target", o.Target, "err", relErr)
-		if err != nil {
-			err = errors.Join(err, relErr)
-		}
+}
+
+// refusedFor is the error that a request which writes would get for the lease
+// now; nil if none.
+func (o *operation) refusedFor(r ReconcileRequest, s *situation) error {
+	if r.mayWrite(s.lease) {
+		return nil
 	}
-	return err
+	return o.blocked(s.lease, nil)
 }
 
 // plan decides, and says what.
@@ -197,9 +201,33 @@ func (o *operation) tryOut(ctx context.Context, r ReconcileRequest, images []*im
 	return errors.Join(o.lackBuilders(images), o.checkBuilds(ctx, r, images), err)
 }
 
-// underLease runs f while the lease is renewed, and ends f's context with
+// underLease runs f under the target's lease, or under the maintenance of the
+// request, which stays.
+func (o *operation) underLease(ctx context.Context, r ReconcileRequest, purpose string, f func(context.Context, *lease.Held) error) error {
+	if err := o.Cluster.Prepare(ctx); err != nil {
+		return err
+	}
+	held, err := o.acquire(ctx, r, purpose)
+	if err != nil {
+		return err
+	}
+	err = o.keeping(ctx, held, f)
+	if r.Maintenance != "" {
+		return err
+	}
+	if relErr := o.release(ctx, held); relErr != nil {
+		// The lease ends by itself; what was delivered stays so.
+		o.Log.Warn("the lease could not be released", "target", o.Target, "err", relErr)
+		if err != nil {
+			err = errors.Join(err, relErr)
+		}
+	}
+	return err
+}
+
+// keeping runs f while the lease is renewed, and ends f's context with
 // lease.ErrLost as its cause if the lease is lost.
-func (o *operation) underLease(ctx context.Context, held *lease.Held, f func(context.Context) error) error {
+func (o *operation) keeping(ctx context.Context, held *lease.Held, f func(context.Context, *lease.Held) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lost, stop := held.Keep(ctx)
@@ -210,7 +238,7 @@ func (o *operation) underLease(ctx context.Context, held *lease.Held, f func(con
 			cancel(err)
 		}
 	}()
-	err := f(ctx)
+	err := f(ctx, held)
 	stop()
 	<-watched
 	if err != nil && (errors.Is(err, lease.ErrLost) || errors.Is(context.Cause(ctx), lease.ErrLost)) {

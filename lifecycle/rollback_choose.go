@@ -1,0 +1,118 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// ErrNoRollback is matched by the error of Rollback when there is no earlier
+// receipt that was live, when the named one never was, or when its content cannot
+// be had again.
+var ErrNoRollback = errors.New("cannot be rolled back to")
+
+// earlier is a receipt that was live once.
+type earlier struct {
+	id       receipt.ID
+	record   receipt.Record
+	outcomes []receipt.Outcome
+	live     time.Time // when it was last seen so
+}
+
+// ChooseRollback returns the receipt that Rollback delivers once more: the named
+// one or, for an empty ID, the one that was live before. Where the last delivery
+// did not become live that is the live receipt; else it is the nearest one before
+// the applied receipt that was live. Rollbacks go back further each time: what
+// was live before a rollback is what was live before the receipt that it went
+// back to. A rollback that was killed is gone on with.
+//
+// It writes nothing. The error matches ErrNoRollback if there is none, or if the
+// named one never was live.
+func (l *Lifecycle) ChooseRollback(ctx context.Context, id receipt.ID) (ReceiptStatus, error) {
+	s, err := l.assess(ctx)
+	if err != nil {
+		return ReceiptStatus{}, TargetError(err)
+	}
+	e, err := l.chooseEarlier(ctx, id, s)
+	if err != nil {
+		return ReceiptStatus{}, TargetError(err)
+	}
+	return ReceiptStatus{ID: e.id, Record: e.record}, nil
+}
+
+func (l *Lifecycle) chooseEarlier(ctx context.Context, id receipt.ID, s *situation) (*earlier, error) {
+	if id != "" {
+		return l.named(ctx, id)
+	}
+	switch {
+	case s.unknown() != nil:
+		return nil, fmt.Errorf("which receipt was live before %w: %s cannot be read. Name the receipt", ErrNoRollback, s.unknown().What)
+	case s.applied == nil:
+		return nil, fmt.Errorf("nothing %w: nothing was delivered to target %q yet", ErrNoRollback, l.Target)
+	case s.applied.RollbackOf != "" && s.last != nil && s.last.Type == receipt.OutcomeAttempt:
+		return l.named(ctx, s.applied.RollbackOf)
+	case s.pointers.Live == "":
+		return nil, fmt.Errorf("nothing %w: no delivery to target %q was live yet", ErrNoRollback, l.Target)
+	case s.pointers.Live != s.pointers.Applied:
+		return l.named(ctx, s.pointers.Live)
+	}
+	return l.before(ctx, s.applied)
+}
+
+// before looks for what was live before a record, through those that were not,
+// and from a rollback on where that went back to.
+func (l *Lifecycle) before(ctx context.Context, r *receipt.Record) (*earlier, error) {
+	for {
+		if r.RollbackOf != "" {
+			to, err := l.Receipts.Get(ctx, r.RollbackOf)
+			if err != nil {
+				return nil, l.noEarlier(r.RollbackOf, err)
+			}
+			r = &to
+			continue
+		}
+		if r.Parent == "" {
+			return nil, fmt.Errorf("nothing %w: no receipt before that of commit %s was live", ErrNoRollback, short(commitOf(r)))
+		}
+		e, err := l.named(ctx, r.Parent)
+		if err == nil || !errors.Is(err, errNeverLive) {
+			return e, err
+		}
+		r = &e.record
+	}
+}
+
+// errNeverLive says of a receipt that is read that it never was live.
+var errNeverLive = fmt.Errorf("%w: it never was live", ErrNoRollback)
+
+// named reads a receipt that was live once. With errNeverLive it returns the one
+// that never was.
+func (l *Lifecycle) named(ctx context.Context, id receipt.ID) (*earlier, error) {
+	e := &earlier{id: id}
+	var err error
+	if e.record, err = l.Receipts.Get(ctx, id); err != nil {
+		return nil, l.noEarlier(id, err)
+	}
+	if e.outcomes, err = l.Receipts.Outcomes(ctx, id); err != nil {
+		return nil, l.noEarlier(id, err)
+	}
+	for _, o := range e.outcomes {
+		if o.Type == receipt.OutcomeLive {
+			e.live = o.Time
+		}
+	}
+	if e.live.IsZero() {
+		return e, fmt.Errorf("receipt %s %w\nSee which were: kubectl pharos receipts list", id.Short(), errNeverLive)
+	}
+	return e, nil
+}
+
+func (l *Lifecycle) noEarlier(id receipt.ID, err error) error {
+	if unusable(err) {
+		return fmt.Errorf("receipt %s %w: %w\nName another one: kubectl pharos receipts list", id.Short(), ErrNoRollback, err)
+	}
+	return fmt.Errorf("read receipt %s of target %q: %w", id.Short(), l.Target, err)
+}

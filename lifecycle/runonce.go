@@ -1,0 +1,91 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// jobsOf are the Jobs that outcomes say completed.
+func jobsOf(outcomes []receipt.Outcome) (jobs []receipt.Object) {
+	for _, o := range outcomes {
+		if o.Type == receipt.OutcomeCompleted {
+			jobs = append(jobs, o.Jobs...)
+		}
+	}
+	return jobs
+}
+
+// completedOf are those of a record's objects that are among Jobs that completed,
+// with the very content that ran.
+func completedOf(objects []receipt.Object, jobs ...[]receipt.Object) (done []receipt.Object) {
+	for _, o := range objects {
+		ran := func(j receipt.Object) bool {
+			return j.Group == o.Group && j.Kind == o.Kind && j.Namespace == o.Namespace && j.Name == o.Name && j.Hash == o.Hash
+		}
+		if slices.ContainsFunc(jobs, func(list []receipt.Object) bool { return slices.ContainsFunc(list, ran) }) {
+			done = append(done, o)
+		}
+	}
+	return done
+}
+
+// carryCompleted has the outcomes of the delivery's receipt name the Jobs that
+// are known to have completed, before the applied pointer names the receipt: so
+// the outcomes of the applied receipt always know them all.
+func (d *delivery) carryCompleted(ctx context.Context) error {
+	s := d.situation
+	known := [][]receipt.Object{s.completed, s.liveJobs}
+	if d.earlier != nil {
+		known = append(known, jobsOf(d.earlier.outcomes))
+	}
+	d.completed = completedOf(d.record.Objects, known...)
+	if d.id == d.pointers.Applied && len(completedOf(d.record.Objects, s.completed)) == len(d.completed) {
+		return nil
+	}
+	return d.addCompleted(ctx, d.completed)
+}
+
+// noteCompleted records the Jobs that were seen completed and were not known to
+// be.
+func (d *delivery) noteCompleted(ctx context.Context, seen []receipt.Object) error {
+	var fresh []receipt.Object
+	for _, o := range completedOf(d.record.Objects, seen) {
+		if !slices.Contains(d.completed, o) {
+			fresh = append(fresh, o)
+		}
+	}
+	if err := d.addCompleted(ctx, fresh); err != nil {
+		return err
+	}
+	d.completed = append(d.completed, fresh...)
+	return nil
+}
+
+func (d *delivery) addCompleted(ctx context.Context, jobs []receipt.Object) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if err := d.addOutcome(ctx, d.id, receipt.Outcome{Type: receipt.OutcomeCompleted, Jobs: jobs}); err != nil {
+		return err
+	}
+	d.emit(Event{Type: EventOutcomeRecorded, Receipt: d.id, Outcome: receipt.OutcomeCompleted})
+	return nil
+}
+
+// readLiveJobs reads which Jobs completed at the live receipt, where it is not
+// the applied one.
+func (l *Lifecycle) readLiveJobs(ctx context.Context, s *situation) error {
+	outcomes, err := l.Receipts.Outcomes(ctx, s.pointers.Live)
+	if unusable(err) {
+		l.Log.Warn("the outcomes of the live receipt cannot be read: Jobs that ran once may run again", "receipt", s.pointers.Live.Short(), "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the outcomes of receipt %s: %w", s.pointers.Live, err)
+	}
+	s.liveJobs = jobsOf(outcomes)
+	return nil
+}
