@@ -66,6 +66,14 @@ func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun strin
 	return append(found, s.recorded(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
+// completeReceiptIDs offers the receipts with their commits.
+func (s *shared) completeReceiptIDs(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.recorded(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
 // recorded offers the receipts with their commits. A cluster that does not answer
 // is not waited for: somebody is typing.
 func (s *shared) recorded(ctx context.Context, begun string) (found []string) {

@@ -5,34 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
-	"github.com/pharos-dev/pharos/receipt"
 )
 
 type reconcileOptions struct {
-	*shared
-	output       *output
-	rev          string
-	wait         time.Duration
-	timeout      time.Duration
-	dryRun       string
-	force        bool
-	adoptObjects bool
-	adopt        bool
-	cancel       bool
-	verbose      bool
-	build        buildFlags
-	given        standard.Options // by the flags of builds
+	deliveryOptions
+	buildOptions
+	rev   string
+	adopt bool
 }
 
 func newReconcile(s *shared) *cobra.Command {
-	o := &reconcileOptions{shared: s}
+	o := &reconcileOptions{deliveryOptions: deliveryOptions{shared: s}}
 	cmd := &cobra.Command{
 		Use:   "reconcile [REV]",
 		Short: "Bring the target to a commit, and prove that it is live",
@@ -74,19 +63,10 @@ it is to be delivered to all the same.`,
 			return o.run(cmd.Context())
 		},
 	}
-	o.output = newOutput(cmd)
+	o.deliveryOptions.add(cmd)
+	o.buildOptions.add(cmd)
 	f := cmd.Flags()
-	f.DurationVar(&o.wait, "wait", 0, "How long to wait for the lease while somebody else holds it")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to become healthy, such as 90s. More than 0")
-	f.StringVar(&o.dryRun, "dry-run", "none", `Must be "none", "server", or "client". Say what would be done and why, and change nothing; with server, which --dry-run alone is, the server tries every object`)
-	f.Lookup("dry-run").NoOptDefVal = string(lifecycle.DryRunServer)
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
-	f.BoolVar(&o.force, "force-conflicts", false, "Take over fields that another field manager owns")
-	f.BoolVar(&o.adoptObjects, "adopt-objects", false, "Take over objects that are on the cluster already and were not delivered to this target")
 	f.BoolVar(&o.adopt, "adopt", false, "Deliver to a target that belongs to another repository, or whose records cannot be read")
-	f.BoolVar(&o.cancel, "cancel-builds", false, "When an image cannot be built, end the other builds at once, instead of letting those finish that have begun")
-	f.BoolVar(&o.verbose, "build-output", false, "Show what the build tools print")
-	o.build.add(cmd)
 	return cmd
 }
 
@@ -94,31 +74,13 @@ func (o *reconcileOptions) run(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	var fields reconcileFields
+	var fields deliveryFields
 	res, err := o.reconcile(ctx, &fields)
-	return errors.Join(err, o.print(fields, res, err))
+	return errors.Join(err, o.print("Reconciliation", fields, res, err))
 }
 
-// check refuses flags that could be meant in more than one way, before any work
-// is done for them.
 func (o *reconcileOptions) check() error {
-	if err := o.output.check(); err != nil {
-		return err
-	}
-	switch o.dryRun {
-	case "none":
-		o.dryRun = string(lifecycle.DryRunNone)
-	case string(lifecycle.DryRunServer), string(lifecycle.DryRunClient):
-	default:
-		return fmt.Errorf(`--dry-run is %q, and must be "none", "server", or "client"`, o.dryRun)
-	}
-	if o.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s, and must be more than 0: it is how long the target may take to become healthy", o.timeout)
-	}
-	if o.wait < 0 {
-		return fmt.Errorf("--wait is %s, and must not be less than 0", o.wait)
-	}
-	return o.build.into(&o.given)
+	return errors.Join(o.deliveryOptions.check(), o.buildOptions.check())
 }
 
 // hint explains a revision that was meant as the value of --dry-run, which may
@@ -132,7 +94,7 @@ func (o *reconcileOptions) hint(err error) error {
 }
 
 // reconcile fills in what is known before the delivery begins.
-func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (lifecycle.ReconcileResult, error) {
+func (o *reconcileOptions) reconcile(ctx context.Context, f *deliveryFields) (lifecycle.ReconcileResult, error) {
 	none := lifecycle.ReconcileResult{}
 	repo, commit, err := o.commit(ctx, o.rev)
 	if err != nil {
@@ -147,109 +109,27 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *reconcileFields) (l
 		return none, err
 	}
 	f.Target = t.Name
-	if err := o.warnUnheeded(ctx, commit, t); err != nil {
+	if err := o.warnUnheeded(ctx, o.ErrOut, commit, t); err != nil {
 		return none, err
 	}
 	so, err := o.options(t)
 	if err != nil {
 		return none, err
 	}
-	so.Secrets, so.SSH, so.BuildKitTLS, so.Jobs = o.given.Secrets, o.given.SSH, o.given.BuildKitTLS, o.given.Jobs
+	o.given(&so)
 	l, err := standard.New(t, so)
 	if err != nil {
 		return none, err
 	}
-	p := &progress{w: o.ErrOut, verbose: o.verbose}
-	ticker := time.NewTicker(alive)
-	defer ticker.Stop()
-	defer p.keepAlive(ticker.C)()
+	holder, err := o.holder(repo, t.Name)
+	if err != nil {
+		return none, err
+	}
+	p, stop := o.progress(o.verbose)
+	defer stop()
 	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
-		Commit: commit, Repository: repo, Adopt: o.adopt, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun), Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,
+		Commit: commit, Repository: repo, Adopt: o.adopt, Maintenance: holder, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun),
+		Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,
 	})
-}
-
-// warnUnheeded warns of flags that no build of the commit heeds.
-func (o *reconcileOptions) warnUnheeded(ctx context.Context, commit source.Commit, t standard.Target) error {
-	if len(o.given.Secrets)+len(o.given.SSH) == 0 {
-		return nil
-	}
-	c, err := catalogueOf(ctx, commit.Tree)
-	if err != nil {
-		return err
-	}
-	for _, w := range unheeded(o.given, c.Images, t) {
-		linef(o.ErrOut, "warning: %s", w)
-	}
-	return nil
-}
-
-type reconcileFields struct {
-	subject  string
-	Target   string              `json:"target,omitempty"`
-	Commit   string              `json:"commit,omitempty"`
-	DryRun   bool                `json:"dryRun,omitempty"`
-	Plan     *lifecycle.Plan     `json:"plan,omitempty"`
-	Receipt  receipt.ID          `json:"receipt,omitempty"`
-	Changes  []lifecycle.Change  `json:"changes,omitempty"`
-	Orphans  []receipt.Object    `json:"orphans,omitempty"`
-	Findings []lifecycle.Finding `json:"findings,omitempty"`
-	Seconds  float64             `json:"seconds"`
-	Error    string              `json:"error,omitempty"`
-}
-
-// print writes what became of it. A program gets an answer after a failure too.
-func (o *reconcileOptions) print(f reconcileFields, res lifecycle.ReconcileResult, err error) error {
-	if o.output.human() {
-		o.printHuman(f, res, err)
-		return nil
-	}
-	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Findings
-	f.Seconds = res.Took.Seconds()
-	if res.Plan.Decision != "" {
-		f.Plan = &res.Plan
-	}
-	if err != nil {
-		f.Error = message(err)
-	}
-	obj, err := newObject("Reconciliation", res.Operation, f)
-	if err != nil {
-		return err
-	}
-	return o.output.print(o.Out, obj)
-}
-
-func (o *reconcileOptions) printHuman(f reconcileFields, res lifecycle.ReconcileResult, err error) {
-	for _, orphan := range res.Orphans {
-		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
-	}
-	if o.dryRun != "" {
-		o.printForeseen(res.Changes)
-	}
-	what := fmt.Sprintf("%s %q", shortID(f.Commit), f.subject)
-	switch {
-	case err != nil || res.Plan.Decision == "":
-	case res.Plan.Decision == lifecycle.DecideUnchanged:
-		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
-	case o.dryRun != "":
-		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
-	default:
-		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
-	}
-}
-
-// printForeseen says what a dry run found would become of the objects, of those
-// to which something would happen.
-func (o *reconcileOptions) printForeseen(changes []lifecycle.Change) {
-	verbs := map[lifecycle.ChangeType]string{lifecycle.ChangeCreated: "create", lifecycle.ChangeConfigured: "configure", lifecycle.ChangeConflict: "conflict with"}
-	var lines []string
-	for _, c := range changes {
-		if verb := verbs[c.Type]; verb != "" {
-			lines = append(lines, fmt.Sprintf("would %s %s", verb, lifecycle.ObjectName(c.Object)))
-		}
-	}
-	slices.Sort(lines)
-	for _, line := range lines {
-		linef(o.Out, "%s", line)
-	}
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// deliveryFields are what a command that delivers prints for programs.
+type deliveryFields struct {
+	subject  string
+	Target   string              `json:"target,omitempty"`
+	Commit   string              `json:"commit,omitempty"`
+	DryRun   bool                `json:"dryRun,omitempty"`
+	Plan     *lifecycle.Plan     `json:"plan,omitempty"`
+	Receipt  receipt.ID          `json:"receipt,omitempty"`
+	Changes  []lifecycle.Change  `json:"changes,omitempty"`
+	Orphans  []receipt.Object    `json:"orphans,omitempty"`
+	Findings []lifecycle.Finding `json:"findings,omitempty"`
+	Seconds  float64             `json:"seconds"`
+	Error    string              `json:"error,omitempty"`
+}
+
+// print writes what became of it. A program gets an answer after a failure too.
+func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.ReconcileResult, err error) error {
+	if o.output.human() {
+		o.printHuman(f, res, err)
+		return nil
+	}
+	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Findings
+	f.Seconds = res.Took.Seconds()
+	if res.Plan.Decision != "" {
+		f.Plan = &res.Plan
+	}
+	if err != nil {
+		f.Error = message(err)
+	}
+	obj, err := newObject(kind, res.Operation, f)
+	if err != nil {
+		return err
+	}
+	return o.output.print(o.Out, obj)
+}
+
+func (o *deliveryOptions) printHuman(f deliveryFields, res lifecycle.ReconcileResult, err error) {
+	for _, orphan := range res.Orphans {
+		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
+	}
+	if o.dryRun != "" {
+		o.printForeseen(res.Changes)
+	}
+	what := fmt.Sprintf("%s %q", shortID(f.Commit), f.subject)
+	switch {
+	case err != nil || res.Plan.Decision == "":
+	case res.Plan.Decision == lifecycle.DecideUnchanged:
+		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
+	case o.dryRun != "" && res.Plan.RollbackOf != "":
+		linef(o.Out, "%s: would roll back to %s (receipt %s)", f.Target, what, res.Plan.RollbackOf.Short())
+	case o.dryRun != "":
+		linef(o.Out, "%s: would %s %s", f.Target, res.Plan.Decision, what)
+	case res.Plan.RollbackOf != "":
+		linef(o.Out, "%s: rolled back, live at %s (receipt %s, which is %s once more) in %s", f.Target, what, res.Receipt.Short(), res.Plan.RollbackOf.Short(), seconds(res.Took))
+	default:
+		linef(o.Out, "%s: live at %s (receipt %s) in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
+	}
+}
+
+// printForeseen says what a dry run found would become of the objects, of those
+// to which something would happen.
+func (o *deliveryOptions) printForeseen(changes []lifecycle.Change) {
+	verbs := map[lifecycle.ChangeType]string{lifecycle.ChangeCreated: "create", lifecycle.ChangeConfigured: "configure", lifecycle.ChangeConflict: "conflict with"}
+	var lines []string
+	for _, c := range changes {
+		if verb := verbs[c.Type]; verb != "" {
+			lines = append(lines, fmt.Sprintf("would %s %s", verb, lifecycle.ObjectName(c.Object)))
+		}
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		linef(o.Out, "%s", line)
+	}
+}
