@@ -33,3 +33,12 @@ func (o overlay) Blob(ctx context.Context, id ID) (io.ReadCloser, int64, error) 
 	}
 	return r, size, err
 }
+
+// BlobSize implements Sizer.
+func (o overlay) BlobSize(ctx context.Context, id ID) (int64, error) {
+	size, err := BlobSize(ctx, o.over, id)
+	if errors.Is(err, ErrNotFound) {
+		return BlobSize(ctx, o.under, id)
+	}
+	return size, err
+}

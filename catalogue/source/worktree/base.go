@@ -86,6 +86,11 @@ func (o *foldersAndFiles) Blob(ctx context.Context, id source.ID) (io.ReadCloser
 	return o.files.Blob(ctx, id)
 }
 
+// BlobSize returns the size of a blob.
+func (o *foldersAndFiles) BlobSize(ctx context.Context, id source.ID) (int64, error) {
+	return source.BlobSize(ctx, o.files, id)
+}
+
 // madeTrees are objects and some more trees, which do not change any more when
 // they are read.
 type madeTrees struct {
@@ -99,6 +104,11 @@ func (m *madeTrees) Tree(ctx context.Context, id source.ID) ([]source.Entry, err
 		return entries, ctx.Err()
 	}
 	return m.Objects.Tree(ctx, id)
+}
+
+// BlobSize returns the size of a blob.
+func (m *madeTrees) BlobSize(ctx context.Context, id source.ID) (int64, error) {
+	return source.BlobSize(ctx, m.Objects, id)
 }
 
 // folder holds the changes in one folder, by name.

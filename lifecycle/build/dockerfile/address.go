@@ -131,6 +131,7 @@ func (d *daemon) solve(ctx context.Context, c *client.Client, s Solve, given *su
 		return "", fmt.Errorf("read the source policy: %w", err)
 	}
 	files := newContextFS(ctx, s.Inputs, s.Epoch)
+	defer files.readAhead(ctx)()
 	frontend, attributes := s.Attributes()
 	options := client.SolveOpt{
 		Exports:       []client.ExportEntry{r.export},

@@ -1,10 +1,8 @@
 package dockerfile
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -138,59 +136,6 @@ func (b *build) run(ctx context.Context) (lifecycle.BuildResult, error) {
 	}
 	b.step(ctx, "asked the registry for it", &start)
 	return res, nil
-}
-
-// result is what the registry has now. BuildKit says that it pushed; this is
-// what can be delivered.
-func (b *build) result(ctx context.Context, solved Solved) (lifecycle.BuildResult, error) {
-	found, err := b.registry.Lookup(ctx, b.request.Repository, solved.Digest)
-	if err != nil {
-		return lifecycle.BuildResult{}, err
-	}
-	want := b.platforms()
-	switch {
-	case found.Fingerprint != b.request.State.Fingerprint:
-		err = fmt.Errorf("the index is not annotated with %s but with %q", b.request.State.Fingerprint, found.Fingerprint)
-	case !slices.Equal(found.Platforms, want):
-		err = fmt.Errorf("the index is for %s, not for %s", strings.Join(found.Platforms, ", "), strings.Join(want, ", "))
-	}
-	if err != nil {
-		return lifecycle.BuildResult{}, &lifecycle.Error{
-			Op: "check image", On: b.request.Repository + "@" + string(solved.Digest), Err: err,
-			Advice: "What BuildKit pushed is not what it was asked for: look at its version and configuration.",
-		}
-	}
-	res := lifecycle.BuildResult{
-		Digest: solved.Digest, Platforms: found.Platforms, Size: solved.Size,
-		Toolchain: cmp.Or(found.Toolchain, Toolchain(solved.Version)), Bases: slices.Clone(b.request.State.Bases),
-	}
-	if res.Size == 0 {
-		res.Size, err = b.size(ctx, solved.Digest)
-	}
-	return res, err
-}
-
-// size adds up the compressed layers. One that several platforms share counts
-// once.
-func (b *build) size(ctx context.Context, digest lifecycle.Digest) (size int64, err error) {
-	counted := map[v1.Hash]bool{}
-	for _, platform := range b.platforms() {
-		img, err := b.registry.Image(ctx, b.request.Repository+"@"+string(digest), platform)
-		if err != nil {
-			return 0, err
-		}
-		m, err := img.Manifest()
-		if err != nil {
-			return 0, &lifecycle.Error{Op: "read image", On: b.request.Repository + "@" + string(digest), Err: err}
-		}
-		for _, layer := range m.Layers {
-			if !counted[layer.Digest] {
-				counted[layer.Digest] = true
-				size += layer.Size
-			}
-		}
-	}
-	return size, nil
 }
 
 // platforms are those of the image, sorted.

@@ -44,6 +44,20 @@ func newContextFS(ctx context.Context, tree source.Tree, epoch int64) *contextFS
 	return &contextFS{ctx: ctx, tree: tree, epoch: epoch, sizes: map[source.ID]int64{}, links: map[source.ID]string{}}
 }
 
+// readAhead finds out the sizes of files, which takes longest of all that a walk
+// asks for, while BuildKit reads the Dockerfile. The function that it returns ends
+// that.
+func (c *contextFS) readAhead(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The walk that BuildKit asks for meets the same error, and reports it.
+		_ = c.walkDir(ctx, "", c.tree.ID, func(string, fs.DirEntry, error) error { return nil })
+	}()
+	return func() { cancel(); <-done }
+}
+
 // Walk calls fn for the entry at target and all below it, for all but the root
 // itself if target is the root, in the order of filepath.WalkDir: not Git's, in
 // which a directory's name ends with a slash.
@@ -176,14 +190,14 @@ func (c *contextFS) size(ctx context.Context, id source.ID) (int64, error) {
 	if ok {
 		return size, nil
 	}
-	r, size, err := c.tree.Objects.Blob(ctx, id)
+	size, err := source.BlobSize(ctx, c.tree.Objects, id)
 	if err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
 	c.sizes[id] = size
 	c.mu.Unlock()
-	return size, r.Close()
+	return size, nil
 }
 
 func (c *contextFS) link(ctx context.Context, id source.ID) (string, error) {
