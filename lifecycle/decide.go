@@ -66,6 +66,9 @@ func (l *Lifecycle) decide(ctx context.Context, w *want, s *situation) (Plan, []
 		}
 	}
 	p.Images, p.Reasons = imageStatuses(images), append(p.Reasons, needs...)
+	if len(p.Reasons) > 0 && s.applied != nil && s.applied.RollbackOf != "" {
+		p.Reasons = append(p.Reasons, l.afterRollback(ctx, w, s))
+	}
 	switch {
 	case building:
 		p.Decision = DecideBuild

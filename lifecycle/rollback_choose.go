@@ -110,6 +110,15 @@ func (l *Lifecycle) named(ctx context.Context, id receipt.ID) (*earlier, error) 
 	return e, nil
 }
 
+// afterRollback says that a delivery leaves what the target was rolled back to.
+func (l *Lifecycle) afterRollback(ctx context.Context, w *want, s *situation) string {
+	back := fmt.Sprintf("the target was rolled back to receipt %s, and this delivery ends that", s.applied.RollbackOf.Short())
+	if from, err := l.Receipts.Get(ctx, s.applied.Parent); err == nil && from.Commit == string(w.commit.ID) {
+		back = fmt.Sprintf("the target was rolled back from this very commit to receipt %s, and it is delivered again", s.applied.RollbackOf.Short())
+	}
+	return back
+}
+
 func (l *Lifecycle) noEarlier(id receipt.ID, err error) error {
 	if unusable(err) {
 		return fmt.Errorf("receipt %s %w: %w\nName another one: kubectl pharos receipts list", id.Short(), ErrNoRollback, err)
