@@ -65,6 +65,9 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	if err != nil {
 		return lifecycle.TargetError(err)
 	}
+	if held.State().Mode == lease.ModeMaintain {
+		linef(o.ErrOut, "warning: nobody looked whether the target is live: kubectl pharos maintenance off does")
+	}
 	if err := held.Release(ctx); err != nil {
 		return lifecycle.TargetError(err)
 	}

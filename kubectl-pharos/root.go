@@ -64,7 +64,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags.StringVar(&s.target, "target", "", "The target's name; needed if pharos.yaml has several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)

@@ -2,6 +2,9 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/receipt"
@@ -21,6 +24,9 @@ type Status struct {
 	Unreadable []Unreadable
 	// Last is the latest outcome of the applied receipt, nil if none.
 	Last *receipt.Outcome
+	// Failure is the newest receipt that failed and was not live since, and how; nil
+	// if none of those that are kept did.
+	Failure *receipt.Summary
 	// Lease is the target's lease.
 	Lease lease.State
 	// Observation compares the target's objects with the applied receipt.
@@ -31,6 +37,8 @@ type Status struct {
 type ReceiptStatus struct {
 	ID     receipt.ID
 	Record receipt.Record
+	// Created is when the store first held it; zero if that is not known.
+	Created time.Time
 }
 
 // Unreadable is a record of a target that is gone, is not what its name says, or
@@ -52,9 +60,15 @@ func (s Status) IsLive() bool {
 // Status looks at the target once. It writes nothing. Errors are those of
 // Reconcile; a target to which nothing was delivered is none.
 func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
+	st, err := l.status(ctx, 0)
+	return st, TargetError(err)
+}
+
+// status looks once or, with patience, until the target is healthy.
+func (l *Lifecycle) status(ctx context.Context, patience time.Duration) (Status, error) {
 	s, err := l.assess(ctx)
 	if err != nil {
-		return Status{}, TargetError(err)
+		return Status{}, err
 	}
 	st := Status{Target: l.Target, ClusterUID: s.clusterUID, Last: s.last, Lease: s.lease, Unreadable: s.unreadable()}
 	st.LiveUnknown = s.live == nil && (s.pointers.Live != "" || s.damage.pointers != nil)
@@ -65,15 +79,43 @@ func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 		return st, nil
 	}
 	st.Applied = &ReceiptStatus{ID: s.pointers.Applied, Record: *s.applied}
+	if err := l.history(ctx, &st); err != nil {
+		return Status{}, err
+	}
 	earlier, err := l.earlierObjects(ctx, s.applied.Parent)
 	if err != nil {
-		return Status{}, TargetError(err)
+		return Status{}, err
 	}
 	look := l.observe(s.applied, s)
 	look.Earlier = earlier
-	st.Observation, err = l.Deliverer.Observe(ctx, look)
-	if err != nil {
-		return Status{}, TargetError(err)
+	if patience <= 0 {
+		st.Observation, err = l.Deliverer.Observe(ctx, look)
+		return st, err
 	}
-	return st, nil
+	wait, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	st.Observation, err = l.Deliverer.Wait(wait, look)
+	if errors.Is(err, ErrUnhealthy) && ctx.Err() == nil {
+		err = nil // it is in the observation
+	}
+	return st, err
+}
+
+// history fills in what the list of receipts tells.
+func (l *Lifecycle) history(ctx context.Context, st *Status) error {
+	receipts, err := l.Receipts.List(ctx)
+	if err != nil {
+		return fmt.Errorf("list the receipts of target %q: %w", l.Target, err)
+	}
+	for i, r := range receipts {
+		for _, is := range []*ReceiptStatus{st.Applied, st.Live} {
+			if is != nil && is.ID == r.ID {
+				is.Created = r.Created
+			}
+		}
+		if r.Result != nil && r.Result.Type == receipt.OutcomeFailed && st.Failure == nil {
+			st.Failure = &receipts[i]
+		}
+	}
+	return nil
 }

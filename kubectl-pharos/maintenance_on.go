@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+)
+
+type maintenanceOnOptions struct {
+	*shared
+	output *output
+	reason string
+	wait   time.Duration
+	dryRun string
+}
+
+func newMaintenanceOn(s *shared) *cobra.Command {
+	o := &maintenanceOnOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "on --reason TEXT",
+		Short: "Begin a maintenance, so that nobody delivers",
+		Long: `Begin a maintenance, so that nobody delivers.
+
+The holder's ID is kept in the repository's Git folder before the lease is taken, so
+that it is found again whatever happens to this process. Doing it again in the same
+repository changes nothing.`,
+		Example: `  kubectl pharos maintenance on --reason "move the database"
+
+  # Wait for a delivery that is under way
+  kubectl pharos maintenance on --reason "move the database" --wait 2m`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.output = newOutput(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.reason, "reason", "", "Why, for the people who find the target held. Required")
+	f.DurationVar(&o.wait, "wait", 0, "How long to wait while somebody else holds the lease")
+	dryRunFlag(cmd, &o.dryRun)
+	_ = cmd.MarkFlagRequired("reason")
+	return cmd
+}
+
+func (o *maintenanceOnOptions) run(ctx context.Context) error {
+	dryRun, err := checkDryRun(o.dryRun)
+	if err := errors.Join(o.output.check(), err); err != nil {
+		return err
+	}
+	repo, t, so, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := standard.New(t, so)
+	if err != nil {
+		return err
+	}
+	st, err := o.begin(ctx, repo, l, dryRun)
+	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, st, nil, err))
+}
+
+// begin keeps the holder's ID before it acquires the lease. One that is kept is
+// replaced only if nothing is held under it any more.
+func (o *maintenanceOnOptions) begin(ctx context.Context, repo *source.Repository, l *lifecycle.Lifecycle, dryRun bool) (lease.State, error) {
+	r := lifecycle.MaintenanceRequest{Holder: lease.NewHolder(), Reason: o.reason, Wait: o.wait, DryRun: dryRun}
+	now, err := l.Lease.Inspect(ctx)
+	if err != nil {
+		return now, lifecycle.TargetError(err)
+	}
+	kept, err := recallHolder(repo, l.Target)
+	ours := err == nil && now.Held && now.Holder == kept
+	switch {
+	case ours && now.Mode == lease.ModeMaintain:
+		r.Holder = kept
+	case ours:
+		return now, leaseError(repo, &lease.HeldError{Target: l.Target, State: now, Now: now.Now})
+	case !dryRun:
+		if err := rememberHolder(repo, l.Target, r.Holder); err != nil {
+			return now, err
+		}
+	}
+	st, err := l.StartMaintenance(ctx, r)
+	switch {
+	case dryRun:
+		return st, err
+	case err != nil && errors.Is(err, lifecycle.ErrBlocked):
+		if kept, recallErr := recallHolder(repo, l.Target); recallErr == nil && kept == r.Holder {
+			err = errors.Join(err, forgetHolder(repo, l.Target))
+		}
+		return st, err
+	case err != nil:
+		// It may be held all the same, if the answer was lost: what is kept ends it.
+		return st, err
+	}
+	// Another process of this repository may have kept its own in between.
+	return st, rememberHolder(repo, l.Target, r.Holder)
+}
+
+// checkDryRun says whether a flag of dryRunFlag asks for one.
+func checkDryRun(value string) (bool, error) {
+	switch value {
+	case "none":
+		return false, nil
+	case "server", "client":
+		return true, nil
+	}
+	return false, fmt.Errorf(`--dry-run is %q, and must be "none", "server", or "client"`, value)
+}
