@@ -286,7 +286,7 @@ func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, er
 	defer cancel()
 	seen, err := d.Deliverer.Wait(wait, ObserveRequest{
 		Target: d.Target, Objects: d.record.Objects, Earlier: earlier, Seen: done.Seen,
-		Commit: d.want.commit.ID, Images: imageRefs(d.images), Applications: done.Applications, Completed: done.Completed,
+		Commit: d.want.commit.ID, Images: imageRefs(d.images), Applications: done.Applications, Completed: done.Completed, Guard: d.held.Check,
 		Progress: func(o Observation) {
 			if !o.Healthy() {
 				d.emit(Event{Type: EventWaiting, Receipt: d.id, Unready: o.Unready})

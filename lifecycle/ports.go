@@ -252,6 +252,10 @@ type ObserveRequest struct {
 	Seen []receipt.Seen
 	// Progress is called by Wait whenever what it waits for changes; may be nil.
 	Progress func(Observation)
+	// Guard is called right before every write that Wait has to make to move on
+	// what does not move by itself, such as an Application of Argo CD that is
+	// synced by hand only. Nil lets Wait only look.
+	Guard func(context.Context) error
 
 	// Commit and Images are those of the receipt, whose delivery is looked at.
 	Commit source.ID

@@ -49,6 +49,11 @@ const (
 	// LeaseTarget is the label on a lease; its value is the target's name.
 	LeaseTarget = "pharos.dev/lease-of"
 
+	// FencingToken is the annotation on an Application of Argo CD that Pharos
+	// points at commits: the token of the lease under which it did so last. An
+	// earlier holder does not write after a later one.
+	FencingToken = "pharos.dev/fencing-token"
+
 	// BuildOf is the label on the Job of an image's build and on its pod; its
 	// value is the target's name. It is not Target, since a Job is not delivered.
 	BuildOf = "pharos.dev/build-of"
