@@ -16,11 +16,13 @@ import (
 )
 
 // convert turns kustomize's resources into objects in the order to apply, and
-// the images that each of them uses.
-func convert(m resmap.ResMap) ([]lifecycle.Object, [][]usedImage, error) {
+// the images that each of them uses. Secrets are those with values that can be
+// read.
+func convert(m resmap.ResMap) (objects []lifecycle.Object, images [][]usedImage, secrets []*plainSecret, err error) {
 	type converted struct {
 		object lifecycle.Object
 		images []usedImage
+		secret *plainSecret
 	}
 	var all []converted
 	var errs []error
@@ -37,17 +39,20 @@ func convert(m resmap.ResMap) ([]lifecycle.Object, [][]usedImage, error) {
 			errs = append(errs, err)
 			continue
 		}
-		all = append(all, converted{o, imagesOf(o, content)})
+		all = append(all, converted{o, imagesOf(o, content), plainSecretOf(o, content)})
 	}
 	slices.SortStableFunc(all, func(a, b converted) int { return compare(a.object, b.object) })
 
-	objects := make([]lifecycle.Object, len(all))
-	images := make([][]usedImage, len(all))
+	objects = make([]lifecycle.Object, len(all))
+	images = make([][]usedImage, len(all))
 	for i, c := range all {
 		objects[i], images[i] = c.object, c.images
+		if c.secret != nil {
+			secrets = append(secrets, c.secret)
+		}
 	}
 	errs = append(errs, duplicates(objects)...)
-	return objects, images, errors.Join(errs...)
+	return objects, images, secrets, errors.Join(errs...)
 }
 
 func toObject(content map[string]any) (lifecycle.Object, error) {

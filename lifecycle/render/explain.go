@@ -18,7 +18,7 @@ import (
 // explain says what kustomize did not like. Where a file cannot be parsed the
 // file itself is asked, since kustomize's message is about everything it tried
 // to do with it; else it is kustomize's message, with the paths of the tree
-// and without values of Secret generators.
+// and without values of Secrets.
 func (s *scanner) explain(err error) error {
 	var problems []error
 	seen := map[string]bool{}
@@ -38,7 +38,7 @@ func (s *scanner) explain(err error) error {
 	for _, root := range []string{".." + treeRoot + "/", treeRoot + "/"} {
 		msg = strings.ReplaceAll(msg, root, "")
 	}
-	for _, secret := range s.secrets {
+	for _, secret := range append(s.secrets, s.secretValues()...) {
 		if len(secret) > 2 { // shorter ones are in every message
 			msg = strings.ReplaceAll(msg, secret, "[redacted]")
 		}

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -107,37 +106,14 @@ func (f *fileSystem) Exists(p string) bool {
 	return err == nil
 }
 
-// ReadDir returns the names in a folder, sorted.
-func (f *fileSystem) ReadDir(p string) ([]string, error) {
-	if isTop(p, topRoot) {
-		return []string{path.Base(topFile)}, nil
-	}
-	n, err := f.lookup(p)
-	if err != nil {
-		return nil, err
-	}
-	if !n.isDir() {
-		return nil, &fs.PathError{Op: "readdir", Path: p, Err: errors.New("is not a folder")}
-	}
-	entries, err := f.tree.dir(n.entry.ID)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// What follows is what a build never asks for: writing, and the searches and
-// open files of kustomize's editing commands.
+// What follows is what a build never asks for: writing, and the lists, searches
+// and open files of kustomize's editing commands.
 
 func refused(op, p string) error {
 	return &fs.PathError{Op: op, Path: p, Err: errors.ErrUnsupported}
 }
 
+func (f *fileSystem) ReadDir(p string) ([]string, error)       { return nil, refused("readdir", p) }
 func (f *fileSystem) Create(p string) (filesys.File, error)    { return nil, refused("create", p) }
 func (f *fileSystem) Mkdir(p string) error                     { return refused("mkdir", p) }
 func (f *fileSystem) MkdirAll(p string) error                  { return refused("mkdir", p) }

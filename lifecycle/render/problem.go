@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/keys"
 )
 
 var (
@@ -52,6 +53,8 @@ var advice = []struct {
 	{ErrUnnamed, "Give the object metadata.name: what is applied again and again needs a name that stays."},
 	{ErrRenamed, "Take newName and newTag out: the repository and the digest of the catalogue's images are set when they are delivered. An image that is built elsewhere does not belong into the catalogue."},
 	{ErrDuplicate, "Keep one of the two."},
+	{ErrPlainSecret, "Keep the values in a store, or encrypted, and only their names in Git: SealedSecret, ExternalSecret, SOPS. Values that anybody may read are declared so by the annotation " +
+		keys.SecretValues + ": " + keys.SecretValuesHarmless + " on the Secret. What was pushed once is known: replace it."},
 	{source.ErrNotFound, "Commit the file, or correct the entry: only what is in the commit is rendered."},
 }
 

@@ -250,6 +250,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 		"a literal without a name": {"kustomization.yaml": "secretGenerator: [{name: x, literals: [=hunter2-hunter2]}]"},
 		"a value for a key twice":  {"kustomization.yaml": "secretGenerator: [{name: x, envs: [e]}]", "e": "hunter2-hunter2!\nhunter2-hunter2!\n"},
 		"no name":                  {"kustomization.yaml": "secretGenerator: [{literals: [a=hunter2-hunter2]}]"},
+		"a manifest":               {"kustomization.yaml": "resources: [s.yaml]\nvalidators: [v.yaml]\npatches: [{target: {kind: Secret}, patch: '[{op: remove, path: /x}]'}]", "v.yaml": object, "s.yaml": secretHead + "stringData: {password: hunter2-hunter2}\n"},
 		"an address":               {"kustomization.yaml": "resources: ['https://user:hunter2-hunter2@127.0.0.1:9/x?token=hunter2-hunter2']"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,13 +15,26 @@ import (
 const op = "render overlay"
 
 // Renderer renders kustomize overlays. It is safe for concurrent use. The zero
-// value is ready.
-type Renderer struct{}
+// value is ready, and keeps nothing.
+type Renderer struct{ cache *Cache }
 
 var _ lifecycle.Renderer = (*Renderer)(nil)
 
+// Option changes what New returns.
+type Option func(*Renderer)
+
+// WithCache has the renderer keep what it renders in a cache, which renderers
+// may share. The default keeps nothing.
+func WithCache(c *Cache) Option { return func(r *Renderer) { r.cache = c } }
+
 // New returns a renderer.
-func New() *Renderer { return &Renderer{} }
+func New(options ...Option) *Renderer {
+	r := &Renderer{}
+	for _, o := range options {
+		o(r)
+	}
+	return r
+}
 
 // ID names the renderer: "kustomize", and the version of kustomize's API
 // module, such as "v0.21.2".
@@ -35,16 +48,33 @@ func (*Renderer) ID() receipt.Renderer { return id() }
 // match this package's sentinels; an overlay or a file that is not there
 // matches source.ErrNotFound. When ctx ends, the error matches ctx's; what
 // kustomize is computing at that moment is finished first.
-func (*Renderer) Render(ctx context.Context, r lifecycle.RenderRequest) (lifecycle.Rendering, error) {
-	fail := func(class, err error, advice string) (lifecycle.Rendering, error) {
-		return lifecycle.Rendering{}, &lifecycle.Error{Op: op, On: r.Overlay, Class: class, Err: err, Advice: advice}
-	}
+func (c *Renderer) Render(ctx context.Context, r lifecycle.RenderRequest) (lifecycle.Rendering, error) {
 	overlay, err := checkRequest(r)
 	if err != nil {
-		return fail(nil, err, "")
+		return lifecycle.Rendering{}, &lifecycle.Error{Op: op, On: r.Overlay, Err: err}
+	}
+	if c.cache == nil {
+		rendering, _, err := render(ctx, overlay, r)
+		return rendering, err
+	}
+	key := keyOf(overlay, r)
+	if rendering, ok := c.cache.find(ctx, key, r.Tree); ok {
+		return rendering, nil
+	}
+	rendering, tr, err := render(ctx, overlay, r)
+	if err == nil {
+		c.cache.add(key, tr, rendering)
+	}
+	return rendering, err
+}
+
+// render renders, and returns what was asked of the tree.
+func render(ctx context.Context, overlay string, r lifecycle.RenderRequest) (lifecycle.Rendering, trace, error) {
+	fail := func(class, err error, advice string) (lifecycle.Rendering, trace, error) {
+		return lifecycle.Rendering{}, nil, &lifecycle.Error{Op: op, On: r.Overlay, Class: class, Err: err, Advice: advice}
 	}
 	t := newTree(ctx, r.Tree)
-	commitFault := func(err error, advice string) (lifecycle.Rendering, error) {
+	commitFault := func(err error, advice string) (lifecycle.Rendering, trace, error) {
 		if t.broken != nil {
 			return fail(nil, t.broken, "")
 		}
@@ -81,15 +111,15 @@ func (*Renderer) Render(ctx context.Context, r lifecycle.RenderRequest) (lifecyc
 	if t.broken != nil {
 		return fail(nil, t.broken, "")
 	}
-	objects, images, err := convert(resources)
-	if err != nil {
+	objects, images, secrets, err := convert(resources)
+	if err = errors.Join(err, s.plainSecrets(at.path, secrets)); err != nil {
 		return commitFault(err, adviceFor(err))
 	}
 	return lifecycle.Rendering{
 		Objects:  objects,
 		Reads:    t.sortedReads(),
 		Findings: s.findings(r.Images, objects, images),
-	}, nil
+	}, t.trace(), nil
 }
 
 // checkRequest returns the overlay's clean path. What it refuses is a mistake

@@ -46,6 +46,12 @@ type tree struct {
 	files map[string][]byte
 	reads map[string]bool
 	total int64
+	// lookups are the names that were looked up, by the folder that they were
+	// looked up in, and folders are the IDs of those folders.
+	lookups map[string]map[string]looked
+	folders map[string]source.ID
+	// missed are the paths that were looked for and are not there.
+	missed map[string]bool
 
 	// served replaces the content of files towards kustomize.
 	served map[string][]byte
@@ -71,6 +77,10 @@ func newTree(ctx context.Context, t source.Tree) *tree {
 		files:  map[string][]byte{},
 		reads:  map[string]bool{},
 		served: map[string][]byte{},
+
+		lookups: map[string]map[string]looked{},
+		folders: map[string]source.ID{},
+		missed:  map[string]bool{},
 	}
 }
 
@@ -126,7 +136,9 @@ func (t *tree) walk(p string) (node, error) {
 			return node{}, err
 		}
 		entry, ok := dir[name]
+		t.asked(at, name, entry)
 		if !ok {
+			t.missed[path.Join(at.path, name)] = true
 			return node{}, fmt.Errorf("%s: %w", path.Join(at.path, name), source.ErrNotFound)
 		}
 		next := node{path: path.Join(at.path, name), entry: entry}
@@ -231,5 +243,11 @@ func (t *tree) fail(err error) error {
 	return err
 }
 
-// sortedReads are the paths of all files and links that were read.
-func (t *tree) sortedReads() []string { return slices.Sorted(maps.Keys(t.reads)) }
+// sortedReads are the paths of all files and links that were read, and of those
+// that were looked for and are not there: with them the commit would render to
+// something else, if only to the complaint that there are two kustomizations.
+func (t *tree) sortedReads() []string {
+	all := maps.Clone(t.reads)
+	maps.Copy(all, t.missed)
+	return slices.Sorted(maps.Keys(all))
+}
