@@ -8,6 +8,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 // baseKey is an image by digest and a platform.
@@ -39,7 +40,7 @@ func (b *build) checkBases(ctx context.Context, p *plan, found *problems) {
 				return
 			case errors.Is(err, lifecycle.ErrSource):
 				found.say("%s:%d: FROM %s: its image cannot be used for %s: %v; lock another one, or, if the stage only makes files for others, write FROM --platform=$BUILDPLATFORM",
-					b.file, from.Line, from.Image, from.Platform, cause(err))
+					b.file, from.Line, from.Image, from.Platform, problem.Cause(err))
 			default:
 				b.log.DebugContext(ctx, "what platforms a base is for cannot be told from here", "image", b.request.State.Image.Name, "base", key.image, "error", err)
 			}
@@ -79,12 +80,4 @@ func alsoRuns(platform string) []string {
 		return []string{arm + "5"}
 	}
 	return nil
-}
-
-// cause is the cause alone of an error that says what was attempted.
-func cause(err error) error {
-	if failed, ok := errors.AsType[*lifecycle.Error](err); ok && failed.Err != nil {
-		return failed.Err
-	}
-	return err
 }

@@ -104,17 +104,29 @@ type build struct {
 	platforms []catalogue.Platform
 	// recipes are the recipe with its templates replaced, by platform.
 	recipes map[catalogue.Platform]*catalogue.GoBuild
-	folder  *scratch.Folder
-	output  *output
+	// early says that images it is built on may not be there yet.
+	early  bool
+	folder *scratch.Folder
+	output *output
 }
 
 // Build implements [lifecycle.Builder]. Errors that the image's inputs cause
 // are *[lifecycle.BuildError]; those of the registry are *[lifecycle.Error];
 // if ctx ends, the error matches its cause.
 func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res lifecycle.BuildResult, err error) {
+	err = b.inFolder(ctx, r, false, func(run *build) error {
+		res, err = run.run(ctx)
+		return err
+	})
+	return res, err
+}
+
+// inFolder calls f with the build of a request that has a private folder. early
+// says that images it is built on may not be there yet.
+func (b *Builder) inFolder(ctx context.Context, r lifecycle.BuildRequest, early bool, f func(*build) error) (err error) {
 	name := r.State.Image.Name
 	if r.State.Image.Build.Go == nil {
-		return res, &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for Go"}
+		return &lifecycle.BuildError{Image: name, Reason: "its recipe is not one for Go"}
 	}
 	if r.Output == nil {
 		r.Output = io.Discard
@@ -122,26 +134,26 @@ func (b *Builder) Build(ctx context.Context, r lifecycle.BuildRequest) (res life
 	if r.Full.Objects == nil {
 		r.Full = r.State.Inputs
 	}
-	run := &build{Builder: b, request: r, recipe: r.State.Image.Build.Go, output: newOutput(r.Output)}
+	run := &build{Builder: b, request: r, recipe: r.State.Image.Build.Go, early: early, output: newOutput(r.Output)}
 	if err := run.checkRecipe(); err != nil {
-		return res, err
+		return err
 	}
 	if run.goCommand, err = b.findGo(); err != nil {
-		return res, &lifecycle.Error{Op: "build image", On: name, Err: err}
+		return &lifecycle.Error{Op: "build image", On: name, Err: err}
 	}
 	if run.folder, err = b.folders.Make("src", "tmp", "out"); err != nil {
-		return res, run.broken(err)
+		return run.broken(err)
 	}
 	defer func() {
 		if err := run.folder.Remove(); err != nil {
 			b.log.WarnContext(ctx, "a build's private folder is left; the next build removes it", "image", name, "error", err)
 		}
 	}()
-	res, err = run.run(ctx)
+	err = f(run)
 	if err != nil && ctx.Err() != nil {
-		return res, &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
+		return &lifecycle.Error{Op: "build image", On: name, Err: context.Cause(ctx)}
 	}
-	return res, err
+	return err
 }
 
 // findGo returns the path of the Go command.
@@ -236,6 +248,7 @@ func (b *build) checkRecipe() error {
 	}
 	b.expandRecipe(&p)
 	switch base := b.base(); {
+	case b.onCatalogue() && base == "" && b.early:
 	case b.onCatalogue() && !isByDigest(base):
 		p.Add("build.go.base: the image %s of the catalogue was not built before it", b.recipe.Base)
 	case base != "" && !isByDigest(base):

@@ -91,7 +91,7 @@ func (b *build) compileError(ctx context.Context, m *module, tc *toolchain, p ca
 	if err := b.machineError(tc, output, err); err != nil {
 		return err
 	}
-	found := b.explain(ctx, m, p, output)
+	found := b.explain(ctx, m, tc, p, output)
 	if !found.Any() && strings.Contains(output, "no main packages to build") {
 		found.Add("build.go.package: %s is not a main package, so it makes no program", m.pkg)
 	}

@@ -1,12 +1,12 @@
 package golang
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	gobuild "go/build"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io"
 	"io/fs"
@@ -21,11 +21,11 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
-// explain looks for what a failed build missed: it walks the package's imports
-// within the tree, as far as the full tree has them, and notes what the inputs
-// leave out of it. It runs only after a failure, and reads, so a build that
-// succeeds pays nothing for it.
-func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, output string) *problem.List {
+// explain looks for what a build misses: it walks the package's imports within the
+// tree, as far as the full tree has them, and notes what the inputs leave out of
+// it. output is what a build that failed printed: what may be missing then is
+// noted as well. A build that succeeds does not pay for it.
+func (b *build) explain(ctx context.Context, m *module, tc *toolchain, p catalogue.Platform, output string) *problem.List {
 	e := &explanation{
 		build: b, ctx: ctx, module: m, seen: map[string]bool{},
 		List: problem.List{Image: b.request.State.Image.Name},
@@ -36,7 +36,7 @@ func (b *build) explain(ctx context.Context, m *module, p catalogue.Platform, ou
 	}
 	e.match = gobuild.Context{
 		GOOS: p.OS, GOARCH: p.Architecture, Compiler: "gc", BuildTags: b.recipes[p].Tags,
-		ReleaseTags: gobuild.Default.ReleaseTags,
+		ReleaseTags: tc.releaseTags(),
 		JoinPath:    path.Join,
 		OpenFile: func(name string) (io.ReadCloser, error) {
 			data, err := e.read(name)
@@ -93,29 +93,40 @@ func (e *explanation) visitFile(dir, file string) {
 	if err != nil {
 		return
 	}
-	e.checkEmbeds(dir, file, data)
+	var imports []string
 	for _, spec := range parsed.Imports {
-		importPath, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			continue
+		if importPath, err := strconv.Unquote(spec.Path.Value); err == nil {
+			imports = append(imports, importPath)
 		}
-		if importPath == "C" && e.undefined {
+	}
+	if slices.Contains(imports, "C") { // the Go command leaves the file out
+		if e.undefined {
 			e.Add("%s imports \"C\", and programs are built without cgo, whose compiler would be whichever the machine has: build the image from a Dockerfile whose base is locked", file)
 		}
-		if next, ok := e.module.local(importPath); ok {
+		return
+	}
+	e.checkEmbeds(dir, file, data)
+	for _, importPath := range imports {
+		if next, ok := e.local(importPath); ok {
 			e.visit(next)
 		}
 	}
 }
 
 // local is the folder in the tree of an import path, if one of the modules whose
-// code is in the tree provides it. The longest module path wins.
-func (m *module) local(importPath string) (dir string, ok bool) {
-	longest := -1
-	for _, l := range m.locals {
+// code is in the tree provides it: the one of the longest path, and no module in a
+// folder of it, which is found elsewhere.
+func (e *explanation) local(importPath string) (dir string, ok bool) {
+	var module localModule
+	for _, l := range e.module.locals {
 		rest, found := strings.CutPrefix(importPath, l.path)
-		if found && (rest == "" || rest[0] == '/') && len(l.path) > longest {
-			longest, dir, ok = len(l.path), path.Join(l.dir, rest), true
+		if found && (rest == "" || rest[0] == '/') && (!ok || len(l.path) > len(module.path)) {
+			module, dir, ok = l, path.Join(l.dir, rest), true
+		}
+	}
+	for inner := dir; ok && inner != module.dir; inner = path.Dir(inner) {
+		if _, err := e.read(path.Join(inner, "go.mod")); err == nil {
+			return "", false
 		}
 	}
 	return dir, ok
@@ -135,15 +146,16 @@ func (e *explanation) goFiles(names []string, dir string) []string {
 // checkEmbeds looks at the //go:embed lines of a file. A pattern that matches
 // something among the inputs is not looked at further.
 func (e *explanation) checkEmbeds(dir, file string, data []byte) {
-	scanner := bufio.NewScanner(bytes.NewReader(data))
-	scanner.Buffer(nil, len(data)+1)
-	for line := 1; scanner.Scan(); line++ {
-		args, ok := strings.CutPrefix(scanner.Text(), "//go:embed ")
-		if !ok {
+	var tokens scanner.Scanner
+	at := token.NewFileSet().AddFile(file, -1, len(data))
+	tokens.Init(at, data, nil, scanner.ScanComments)
+	for pos, tok, text := tokens.Scan(); tok != token.EOF; pos, tok, text = tokens.Scan() {
+		args, ok := strings.CutPrefix(text, "//go:embed ")
+		if !ok || tok != token.COMMENT {
 			continue
 		}
 		for _, pattern := range embedPatterns(args) {
-			e.checkEmbed(dir, file, line, strings.TrimPrefix(pattern, "all:"))
+			e.checkEmbed(dir, file, at.PositionFor(pos, false).Line, strings.TrimPrefix(pattern, "all:"))
 		}
 	}
 }

@@ -124,6 +124,11 @@ func (f *fixture) build(r lifecycle.BuildRequest) lifecycle.BuildResult {
 	if r.Output == nil {
 		r.Output = &out
 	}
+	// What builds is not refused beforehand, and asking leaves nothing.
+	if err := f.Check(f.t.Context(), r); err != nil {
+		f.t.Errorf("before the build: %v", err)
+	}
+	f.empty()
 	res, err := f.Build(f.t.Context(), r)
 	if err != nil {
 		f.t.Fatalf("%v\n%s", err, out.String())

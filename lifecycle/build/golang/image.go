@@ -18,6 +18,7 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
+	"github.com/pharos-dev/pharos/lifecycle/build/internal/problem"
 )
 
 const (
@@ -106,12 +107,16 @@ func (b *build) baseImage(ctx context.Context, p catalogue.Platform) (v1.Image, 
 		return ociimage.Scratch(), nil
 	}
 	img, err := b.registry.Image(ctx, ref, p.String())
-	if errors.Is(err, lifecycle.ErrImageNotFound) {
-		return nil, &lifecycle.BuildError{
-			Image: b.request.State.Image.Name, Reason: fmt.Sprintf("its base %s is not in the registry", ref), Err: err,
-		}
+	reason := ""
+	switch {
+	case errors.Is(err, lifecycle.ErrImageNotFound):
+		reason = fmt.Sprintf("its base %s is not in the registry", ref)
+	case errors.Is(err, lifecycle.ErrSource):
+		reason = fmt.Sprintf("its base %s cannot be used for %s: %v", ref, p, problem.Cause(err))
+	default:
+		return img, err
 	}
-	return img, err
+	return nil, &lifecycle.BuildError{Image: b.request.State.Image.Name, Reason: reason, Err: err}
 }
 
 func configure(base v1.Image, layers []*layer.Layer, name string, p catalogue.Platform) (v1.Image, error) {

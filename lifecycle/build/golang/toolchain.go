@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	gobuild "go/build"
 	"go/version"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,6 +34,20 @@ type toolchain struct {
 func (t *toolchain) release() string {
 	release, _, _ := strings.Cut(t.version, " ")
 	return release
+}
+
+// releaseTags are the build constraints that hold of the toolchain: go1.1 to its
+// own release; those of this program's toolchain if it is no release.
+func (t *toolchain) releaseTags() []string {
+	minor, err := strconv.Atoi(strings.TrimPrefix(version.Lang(t.release()), "go1."))
+	if err != nil {
+		return gobuild.Default.ReleaseTags
+	}
+	var tags []string
+	for i := range minor {
+		tags = append(tags, fmt.Sprintf("go1.%d", i+1))
+	}
+	return tags
 }
 
 // buildCache is the folder of the build cache that the images share: one of their

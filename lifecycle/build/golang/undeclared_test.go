@@ -1,8 +1,10 @@
 package golang_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +49,8 @@ func TestUndeclaredInputs(t *testing.T) {
 		})
 	}
 	static := []string{"cmd/hello/static/a.html", "cmd/hello/static/b c.html", "cmd/hello/static/d/e.css"}
+	// Only the compiler misses a file of a package that has others.
+	late := []string{"one file of a package", "a file with a name full of patterns"}
 	for _, tt := range []struct {
 		name       string
 		files      map[string]string
@@ -113,6 +117,11 @@ func TestUndeclaredInputs(t *testing.T) {
 			if diff := cmp.Diff(tt.want, failed.Missing); diff != "" {
 				t.Errorf("missing (-want +got):\n%s\n%v", diff, failed)
 			}
+			early, _ := errors.AsType[*lifecycle.BuildError](f.Check(t.Context(), r))
+			if slices.Contains(late, tt.name) != (early == nil) || early != nil && !cmp.Equal(tt.want, early.Missing) {
+				t.Errorf("before the build: %v", early)
+			}
+			f.empty()
 			for _, m := range tt.want {
 				if !strings.Contains(failed.Error(), m.Path) || !strings.Contains(failed.Error(), strconv.Quote(m.Pattern)) {
 					t.Errorf("%q does not name %v", failed.Error(), m)

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,4 +59,12 @@ func (l *List) BuildError(output string, err error) *lifecycle.BuildError {
 // Literal is the pattern that matches one path.
 func Literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "!", `\!`).Replace(path)
+}
+
+// Cause is the cause alone of an error that says what was attempted.
+func Cause(err error) error {
+	if failed, ok := errors.AsType[*lifecycle.Error](err); ok && failed.Err != nil {
+		return failed.Err
+	}
+	return err
 }
