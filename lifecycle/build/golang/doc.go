@@ -22,6 +22,9 @@
 // vendor folder are used if there is one; if not, they come from wherever the
 // user's Go environment says, and are checked against go.sum.
 //
+// [Builder.Check] finds most of it before anything is compiled. Only the compiler
+// knows of a file that is left out of a package with others.
+//
 // A file that is matched by a build constraint or an embedding pattern, and that
 // the inputs leave out while others match too, is not missed here: the program
 // builds without it.
