@@ -8,6 +8,10 @@
 // registry and a Git server: see the package node. One process of a machine has it at a time, and others wait; while
 // one waits it prints a line {"waiting":true}, and {"begun":true} when it goes on.
 //
+// With --argocd PROGRAM it runs no cluster, but Argo CD in the cluster of --kubeconfig, and a Git server for it: see the
+// package argocd. Lines on standard input such as "stop-controller" are commands to it; each is answered by a line
+// {"command":"stop-controller"}, with an "error" where it failed.
+//
 // It prints one line of JSON when the cluster is ready, with the API server's address and the paths of a kubeconfig and of
 // the audit log, and runs until it is told to end: by SIGINT or SIGTERM, or, with --end-with-stdin, when its standard
 // input ends, which it does when the process that holds the other end of the pipe dies. Its state (data, port,
@@ -39,6 +43,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/pharos-dev/pharos/internal/devcluster/internal/argocd"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/node"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
@@ -54,6 +59,7 @@ type options struct {
 	hollowNode   bool
 	sweep        bool
 	nodePrograms programs
+	argocd       argocd.Config
 }
 
 // programs are paths by name, given as NAME=PATH.
@@ -91,8 +97,12 @@ func main() {
 	flag.BoolVar(&o.hollowNode, "hollow-node", true, "add a node on which pods seem to run")
 	flag.BoolVar(&o.sweep, "sweep", false, "first remove the folders beside the state folder that are named "+sweepPrefix+"* and whose process and owner are gone")
 	flag.Var(o.nodePrograms, "node-program", "`NAME=PATH` of a program of a real node, to be given for each: "+strings.Join(node.Programs, ", "))
+	flag.StringVar(&o.argocd.Program, "argocd", "", "run Argo CD, by the `program` of the module internal/devcluster/argocd, instead of a cluster")
+	flag.StringVar(&o.argocd.Manifests, "argocd-manifests", "", "the `folder` manifests of Argo CD's own module (required with --argocd)")
+	flag.StringVar(&o.argocd.Kubeconfig, "kubeconfig", "", "the `file` that leads to the cluster for Argo CD (required with --argocd)")
 	flag.Parse()
-	if o.state == "" || flag.NArg() > 0 {
+	withArgoCD := o.argocd.Program != ""
+	if o.state == "" || flag.NArg() > 0 || withArgoCD != (o.argocd.Manifests != "") || withArgoCD != (o.argocd.Kubeconfig != "") {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -124,12 +134,16 @@ func run(o options) (err error) {
 		}
 		err = errors.Join(err, folder.Release())
 	}()
+	var commands chan argocd.Command
+	if o.argocd.Program != "" {
+		commands = make(chan argocd.Command)
+	}
 	if o.endWithStdin {
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)
 		go func() {
 			defer end()
-			keep.Store(askedToKeep(os.Stdin))
+			keep.Store(askedToKeep(ctx, os.Stdin, commands))
 		}()
 	}
 
@@ -149,6 +163,9 @@ func run(o options) (err error) {
 		}
 	}
 	sweep(filepath.Dir(folder.Path()), sweepPrefix)
+	if o.argocd.Program != "" {
+		return runArgoCD(ctx, o.argocd, folder, log, commands)
+	}
 	if len(o.nodePrograms) > 0 {
 		return runNode(ctx, o, folder, log, sweep)
 	}
@@ -185,11 +202,44 @@ func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Log
 	return err
 }
 
-// askedToKeep reads until the input ends or gives the line "keep", and reports whether it did.
-func askedToKeep(r io.Reader) bool {
+func runArgoCD(ctx context.Context, c argocd.Config, folder *state.Folder, log *slog.Logger, commands <-chan argocd.Command) error {
+	c.Folder, c.Log, c.Commands = folder, log, commands
+	// The error of a reader that is gone is noticed where it matters: at standard input.
+	out := json.NewEncoder(os.Stdout)
+	c.Ready = func(r argocd.Ready) {
+		_ = out.Encode(struct {
+			ArgoCD argocd.Ready `json:"argocd"`
+		}{r})
+	}
+	c.Done = func(command argocd.Command, err error) {
+		done := struct {
+			Command argocd.Command `json:"command"`
+			Error   string         `json:"error,omitempty"`
+		}{Command: command}
+		if err != nil {
+			done.Error = err.Error()
+		}
+		_ = out.Encode(done)
+	}
+	err := argocd.Run(ctx, c)
+	if err != nil {
+		log.Error("Argo CD failed", "err", err)
+	}
+	return err
+}
+
+// askedToKeep reads until the input ends or gives the line "keep", and reports whether it did. What else it reads it
+// hands on, if somebody takes it.
+func askedToKeep(ctx context.Context, r io.Reader, commands chan<- argocd.Command) bool {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		if lines.Text() == "keep" {
 			return true
+		}
+		if commands != nil {
+			select {
+			case commands <- argocd.Command(lines.Text()):
+			case <-ctx.Done():
+			}
 		}
 	}
 	return false

@@ -57,7 +57,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		err = errors.New("it does not say where its node's services are")
 	}
 	if err != nil {
-		return nil, errors.Join(&StartError{Err: err}, p.stop(), l.cleanUp())
+		return nil, errors.Join(&StartError{What: l.what(), Err: err}, p.stop(), l.cleanUp())
 	}
 	fmt.Fprintf(options.Output, "the development cluster with a real node at %s is ready after %s\n",
 		p.ready.Server, time.Since(start).Round(100*time.Millisecond))

@@ -29,12 +29,20 @@ type statusLine struct {
 	AuditLog   string `json:"auditLog"`
 	// Node is there if the cluster has a real node.
 	Node *nodeReady `json:"node"`
+
+	// ArgoCD is there if the process runs Argo CD, and no cluster.
+	ArgoCD *argoCDReady `json:"argocd"`
+	// Command is one that it has obeyed, or could not for the reason in Error.
+	Command string `json:"command"`
+	Error   string `json:"error"`
 }
 
 // process is one run of the cluster's program.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
+	// lines are what it prints.
+	lines <-chan []byte
 	ready statusLine
 	// exited is closed once the process has ended and err is set.
 	exited chan struct{}
@@ -50,37 +58,38 @@ func (l *launch) start(ctx context.Context) (*process, error) {
 	for name, path := range l.nodePrograms {
 		args = append(args, "--node-program", name+"="+path)
 	}
+	args = append(args, l.argoCD...)
 	// Not bound to ctx, which ends with the start.
 	cmd := exec.Command(l.binary, args...)
 	ownProcessGroup(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, &StartError{Err: err}
+		return nil, &StartError{What: l.what(), Err: err}
 	}
 	lines := &lineWriter{got: make(chan []byte, 4)}
 	stderr := &tailBuffer{}
 	cmd.Stdout, cmd.Stderr = lines, stderr
 	if err := cmd.Start(); err != nil {
-		return nil, &StartError{Err: err}
+		return nil, &StartError{What: l.what(), Err: err}
 	}
-	p := &process{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
+	p := &process{cmd: cmd, stdin: stdin, lines: lines.got, exited: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
 		close(p.exited)
 	}()
 
-	err = p.awaitReady(ctx, l, lines.got)
+	err = p.awaitReady(ctx, l)
 	if err == nil {
 		return p, nil
 	}
 	var left error
-	if l.hasNode() {
+	if l.hasNode() || len(l.argoCD) > 0 {
 		// Only in the orderly way it ends what runs beside it.
 		left = p.stop()
 	} else {
 		p.kill()
 	}
-	failed := &StartError{Err: err, Log: l.logTail(stderr.String())}
+	failed := &StartError{What: l.what(), Err: err, Log: l.logTail(stderr.String())}
 	if left = errors.Join(left, l.cleanUp()); left != nil {
 		return nil, errors.Join(failed, left)
 	}
@@ -89,12 +98,12 @@ func (l *launch) start(ctx context.Context) (*process, error) {
 
 // awaitReady reads the process' lines until the one that says that it is ready. The time that it waits for its turn
 // does not count.
-func (p *process) awaitReady(ctx context.Context, l *launch, lines <-chan []byte) error {
+func (p *process) awaitReady(ctx context.Context, l *launch) error {
 	timeout := time.NewTimer(l.readyTimeout)
 	defer timeout.Stop()
 	for {
 		select {
-		case b := <-lines:
+		case b := <-p.lines:
 			var line statusLine
 			if err := json.Unmarshal(b, &line); err != nil {
 				return err
@@ -159,7 +168,7 @@ func (p *process) wait(timeout time.Duration) error {
 		return p.err
 	case <-t.C:
 		p.kill()
-		return fmt.Errorf("stop the development cluster: it did not end within %s and was killed", timeout)
+		return fmt.Errorf("stop process %d: it did not end within %s and was killed", p.cmd.Process.Pid, timeout)
 	}
 }
 

@@ -25,12 +25,16 @@ type launch struct {
 	output       io.Writer
 	// nodePrograms are the programs of a real node by name; without one there are none.
 	nodePrograms map[string]string
+	// argoCD are the arguments that make the process run Argo CD instead of a cluster.
+	argoCD []string
 	// owner keeps a throw-away state folder from being swept while no process holds it.
 	owner io.Closer
 }
 
-// StartError says that the cluster's process did not become ready.
+// StartError says that the cluster's process, or that of what runs beside it, did not become ready.
 type StartError struct {
+	// What was to be started, such as "the development cluster".
+	What string
 	// Err is the cause: how the process ended, or that time ran out.
 	Err error
 	// Log is the end of what the process logged.
@@ -40,9 +44,9 @@ type StartError struct {
 // Error implements error. It ends with the process' own log lines.
 func (e *StartError) Error() string {
 	if e.Log == "" {
-		return fmt.Sprintf("start the development cluster: %v", e.Err)
+		return fmt.Sprintf("start %s: %v", e.What, e.Err)
 	}
-	return fmt.Sprintf("start the development cluster: %v; the end of its log:\n%s", e.Err, e.Log)
+	return fmt.Sprintf("start %s: %v; the end of its log:\n%s", e.What, e.Err, e.Log)
 }
 
 // Unwrap returns the cause.
@@ -64,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if l.stateDir == "" {
 		l.stateDir, l.throwAway = throwAwayDir(), true
 	} else if l.stateDir, err = filepath.Abs(l.stateDir); err != nil {
-		return nil, &StartError{Err: err}
+		return nil, &StartError{What: l.what(), Err: err}
 	}
 	start := time.Now()
 	fmt.Fprintln(o.Output, "starting a development cluster")
@@ -74,12 +78,12 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	if l.throwAway {
 		if l.owner, err = own(l.stateDir); err != nil {
-			return nil, errors.Join(&StartError{Err: err}, p.stop(), l.cleanUp())
+			return nil, errors.Join(&StartError{What: l.what(), Err: err}, p.stop(), l.cleanUp())
 		}
 	}
 	config, err := loadConfig(p.ready.Kubeconfig)
 	if err != nil {
-		return nil, errors.Join(&StartError{Err: err}, p.stop(), l.cleanUp())
+		return nil, errors.Join(&StartError{What: l.what(), Err: err}, p.stop(), l.cleanUp())
 	}
 	fmt.Fprintf(o.Output, "the development cluster at %s is ready after %s; its node is hollow: pods do not really run\n",
 		p.ready.Server, time.Since(start).Round(100*time.Millisecond))
@@ -101,6 +105,14 @@ func throwAwayDir() string {
 
 // hasNode reports whether the cluster has a real node.
 func (l *launch) hasNode() bool { return len(l.nodePrograms) > 0 }
+
+// what is what the process is, for errors.
+func (l *launch) what() string {
+	if len(l.argoCD) > 0 {
+		return "Argo CD"
+	}
+	return "the development cluster"
+}
 
 // cleanUp removes a throw-away state folder. The process has done so itself unless it was killed.
 func (l *launch) cleanUp() error {

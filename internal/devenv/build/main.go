@@ -33,7 +33,7 @@ func main() {
 
 // build returns the paths of what was built before a failure.
 func build(ctx context.Context, out io.Writer) (paths []string, err error) {
-	for _, build := range []func(context.Context, io.Writer) (string, error){devenv.Build, devenv.Kubectl} {
+	for _, build := range []func(context.Context, io.Writer) (string, error){devenv.Build, devenv.Kubectl, devenv.ArgoCDProgram} {
 		path, err := build(ctx, out)
 		if err != nil {
 			return paths, err

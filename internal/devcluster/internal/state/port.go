@@ -62,3 +62,19 @@ func listenAnywhere() (net.Listener, error) {
 func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
+
+// FreeAddresses returns loopback addresses, such as "127.0.0.1:23456", at which nobody listens at the moment: for a
+// program that cannot be given a socket.
+func FreeAddresses(n int) ([]string, error) {
+	var addresses []string
+	for range n {
+		l, err := listenAnywhere()
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		// Not before all are chosen, so that they differ.
+		defer l.Close()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses, nil
+}

@@ -31,12 +31,14 @@ var (
 	Kubelet = User{"system:node:" + NodeName, "kubelet.kubeconfig"}
 	Proxy   = User{"system:kube-proxy", "kube-proxy.kubeconfig"}
 	DNS     = User{"devcluster-dns", "dns.kubeconfig"}
+	// ArgoCD is whom an Argo CD beside the cluster is.
+	ArgoCD = User{"devcluster-argocd", "argocd.kubeconfig"}
 	// Starter prepares and checks the cluster.
 	Starter = User{"devcluster-starter", "starter.kubeconfig"}
 )
 
 // Users lists all of the cluster's users.
-var Users = []User{Admin, Controllers, Scheduler, HollowNode, Kubelet, Proxy, DNS, Starter}
+var Users = []User{Admin, Controllers, Scheduler, HollowNode, Kubelet, Proxy, DNS, ArgoCD, Starter}
 
 // TokenFile makes the token file of the API server (--token-auth-file) the first time, and returns its path.
 func (f *Folder) TokenFile() (string, error) {
