@@ -61,10 +61,18 @@ func (c *Client) get(ctx context.Context, namespace, resource, name string) (dat
 		return nil, err
 	}
 	err = kubeclient.Retry(ctx, func() error {
-		data, err = c.rest.Get().Namespace(namespace).Resource(resource).Name(name).MaxRetries(0).Do(ctx).Raw()
+		data, err = answer(c.rest.Get().Namespace(namespace).Resource(resource).Name(name).MaxRetries(0).Do(ctx))
 		return err
 	})
 	return data, err
+}
+
+// answer returns the body of an answer, or the error in the server's own words.
+func answer(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
 }
 
 func checkNames(names ...string) error {
@@ -105,8 +113,8 @@ func (c *Client) Patch(ctx context.Context, a *Application, manager string, ops 
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.rest.Patch(types.JSONPatchType).Namespace(m.Namespace).Resource("applications").Name(m.Name).
-		Param("fieldManager", manager).Param("fieldValidation", "Strict").Body(body).MaxRetries(0).Do(ctx).Raw()
+	data, err := answer(c.rest.Patch(types.JSONPatchType).Namespace(m.Namespace).Resource("applications").Name(m.Name).
+		Param("fieldManager", manager).Param("fieldValidation", "Strict").Body(body).MaxRetries(0).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
