@@ -304,15 +304,27 @@ type Transport interface {
 	// as the receipt is kept. Only what the server lacks is sent. Doing it again
 	// does nothing.
 	Publish(ctx context.Context, r PublishRequest) error
-	// Retain lets the server forget the commits of the target's receipts that are
-	// not among keep.
-	Retain(ctx context.Context, keep []receipt.ID) error
+	// Retain lets the server forget what no kept receipt needs: the commits of
+	// the receipts that are dropped and, after a grace for builds that run
+	// now, what was sent for builds. Doing it again does nothing.
+	Retain(ctx context.Context, r RetainRequest) error
 }
 
 // PublishRequest is one commit to publish.
 type PublishRequest struct {
 	Commit  source.Commit
 	Receipt receipt.ID
+}
+
+// RetainRequest says what is not needed any more. A server may be shared by
+// several targets and clusters, so that what is dropped is named, and not what
+// is kept.
+type RetainRequest struct {
+	// Dropped are the target's receipts that are about to be deleted.
+	Dropped []receipt.ID
+	// Inputs are the pruned trees of the images that receipts name which are
+	// kept. Nil, as opposed to empty, leaves alone all that was sent for builds.
+	Inputs []source.ID
 }
 
 // Healthy says whether every object was there and healthy.

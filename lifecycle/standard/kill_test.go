@@ -112,7 +112,7 @@ type published struct{}
 
 func (published) Publish(context.Context, lifecycle.PublishRequest) error { return nil }
 
-func (published) Retain(context.Context, []receipt.ID) error { return nil }
+func (published) Retain(context.Context, lifecycle.RetainRequest) error { return nil }
 
 // dieIn delivers HEAD in a process that dies meanwhile.
 func (s *shop) dieIn(c *devenv.Cluster, k killed) {

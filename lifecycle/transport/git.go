@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -40,26 +41,48 @@ var settings = []string{
 	"-c", "http.followRedirects=false",
 }
 
-// lookup returns the commit that a reference of the server names, "" if there is
-// no such reference.
-func (g *git) lookup(ctx context.Context, repo *repository, ref string) (source.ID, error) {
-	out, err := g.remote(ctx, repo, "ls-remote", "--refs", "--", g.address.text, ref)
+// lookup returns what the references of the server name that patterns match, by
+// their names: full names, or beginnings with a * behind them.
+func (g *git) lookup(ctx context.Context, repo *repository, patterns ...string) (map[string]source.ID, error) {
+	out, err := g.remote(ctx, repo, append([]string{"ls-remote", "--refs", "--", g.address.text}, patterns...)...)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	for line := range strings.Lines(string(out)) { // a pattern matches the end of names too
-		if id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
-			return source.ID(id), nil
+	refs := map[string]source.ID{}
+	for line := range strings.Lines(string(out)) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		for _, pattern := range patterns { // which git takes for the ends of names too
+			prefix, all := strings.CutSuffix(pattern, "*")
+			if name == pattern || all && strings.HasPrefix(name, prefix) {
+				refs[name] = source.ID(id)
+			}
 		}
 	}
-	return "", nil
+	return refs, nil
 }
 
-// push has the server's reference name the commit, if it still is as it was.
-func (g *git) push(ctx context.Context, repo *repository, commit source.ID, ref string, was source.ID) error {
-	_, err := g.remote(ctx, repo, "push", "--porcelain", "--no-progress", "--no-verify", "--no-follow-tags",
-		"--recurse-submodules=no", "--thin", "--force-with-lease="+ref+":"+string(was),
-		"--", g.address.text, string(commit)+":"+ref)
+// update is what is to become of a reference of the server, if it still is as it
+// was: no ID is no reference.
+type update struct {
+	ref      string
+	old, new source.ID
+}
+
+// push updates references of the server, all or none if it is atomic, and sends the
+// objects that it lacks for that.
+func (g *git) push(ctx context.Context, repo *repository, atomic bool, updates ...update) error {
+	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--thin"}
+	if atomic {
+		args = append(args, "--atomic")
+	}
+	for _, u := range updates {
+		args = append(args, "--force-with-lease="+u.ref+":"+string(u.old))
+	}
+	args = append(args, "--", g.address.text)
+	for _, u := range updates {
+		args = append(args, string(u.new)+":"+u.ref)
+	}
+	_, err := g.remote(ctx, repo, args...)
 	return err
 }
 
@@ -105,26 +128,39 @@ func (g *git) location(ctx context.Context, repo *repository, configuration, arg
 
 // run returns what git wrote to its output. The configuration is keys and values.
 func (g *git) run(ctx context.Context, repo *repository, configuration []string, stdin []byte, args ...string) ([]byte, error) {
+	var stdout bytes.Buffer
+	err := g.stream(ctx, repo, configuration, stdin, &stdout, args...)
+	if failed, ok := errors.AsType[*gitError](err); ok {
+		failed.rejected = rejection(stdout.String())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return stdout.Bytes(), nil
+}
+
+// stream writes what git writes to its output.
+func (g *git) stream(ctx context.Context, repo *repository, configuration []string, stdin []byte, stdout io.Writer, args ...string) error {
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(settings, args)...)
 	processgroup.Own(cmd)
 	cmd.Dir = repo.dir
 	cmd.Env = append(configure(g.env, configuration), "GIT_DIR="+repo.dir, "PWD="+repo.dir)
 	cmd.WaitDelay = 10 * time.Second // for what left the group and holds the pipes
 	cmd.Stdin = bytes.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = stdout, &stderr
 	err := cmd.Run()
 	said := redact(strings.TrimSpace(stderr.String()))
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		return nil, &gitError{command: args[0], err: err, stderr: said, rejected: rejection(stdout.String())}
+		return &gitError{command: args[0], err: err, stderr: said}
 	}
 	if said != "" {
 		g.log.DebugContext(ctx, "git remarks", "server", g.address.text, "command", args[0], "stderr", said)
 	}
-	return stdout.Bytes(), nil
+	return nil
 }
 
 // environment returns the environment of the git program: the caller's, without

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 const (
@@ -42,13 +45,11 @@ func (r *Remote) open(f objectFormat) (*repository, error) {
 		return nil, err
 	}
 	now, newest := time.Now(), 0
+	r.sweep()
 	prefix := repositoryPrefix + string(f) + "-"
 	var old []string
 	for _, e := range entries {
 		path := filepath.Join(r.folder, e.Name())
-		if strings.HasPrefix(e.Name(), temporaryPrefix) && unused(path, now) {
-			_ = os.RemoveAll(path) // or a later call does
-		}
 		rest, is := strings.CutPrefix(e.Name(), prefix)
 		n, err := strconv.Atoi(rest)
 		if !is || err != nil {
@@ -84,38 +85,23 @@ func (r *Remote) create(repo *repository) error {
 		return err
 	}
 	defer os.RemoveAll(made)
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-	if repo.format == formatSHA256 {
-		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
-	}
 	shallow := commitOf(repo.format.emptyTree(), "Makes a repository shallow")
 	boundary := hashObject(repo.format, "commit", shallow)
-	files := map[string]string{
-		"HEAD":   "ref: refs/heads/none\n",
-		"config": config,
-		// Git leaves out of a push what the server's commits hold if they are
-		// ancestors of what is pushed; ours have none. In a shallow repository it
-		// leaves out what any commit of the server's holds, so this one is, by a
-		// commit that is part of no other.
-		"shallow": string(boundary) + "\n",
-	}
-	if r.objects != "" {
+	// Git leaves out of a push what the server's commits hold if they are
+	// ancestors of what is pushed; ours have none. In a shallow repository it
+	// leaves out what any commit of the server's holds, so this one is, by a
+	// commit that is part of no other.
+	files := map[string]string{"shallow": string(boundary) + "\n"}
+	if r.common != "" {
 		// By a relative path, so that the checkout can be moved.
-		borrowed, err := filepath.Rel(filepath.Join(repo.dir, "objects"), r.objects)
+		borrowed, err := filepath.Rel(filepath.Join(repo.dir, "objects"), r.objects())
 		if err != nil {
-			borrowed = r.objects
+			borrowed = r.objects()
 		}
 		files["objects/info/alternates"] = filepath.ToSlash(borrowed) + "\n"
 	}
-	for _, dir := range []string{"objects/info", "refs"} {
-		if err := os.MkdirAll(filepath.Join(made, dir), 0o700); err != nil {
-			return err
-		}
-	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(made, name), []byte(content), 0o600); err != nil {
-			return err
-		}
+	if err := repo.format.lay(made, files); err != nil {
+		return err
 	}
 	inside := &repository{dir: made, format: repo.format}
 	if err := inside.write("commit", boundary, shallow); err != nil {
@@ -126,6 +112,56 @@ func (r *Remote) create(repo *repository) error {
 		return nil // another call was faster
 	}
 	return err
+}
+
+// objects is the folder of the checkout's objects.
+func (r *Remote) objects() string { return filepath.Join(r.common, "objects") }
+
+// lay makes a bare repository of a folder, with further files.
+func (f objectFormat) lay(dir string, more map[string]string) error {
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+	if f == formatSHA256 {
+		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+	}
+	for _, folder := range []string{"objects/info", "refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config}
+	maps.Copy(files, more)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes the repositories that killed calls have left.
+func (r *Remote) sweep() {
+	old, err := filepath.Glob(filepath.Join(glob(r.folder), temporaryPrefix+"*"))
+	if err != nil {
+		return // the pattern is well-formed
+	}
+	for _, path := range old {
+		if unused(path, time.Now()) {
+			_ = os.RemoveAll(path) // or a later call does
+		}
+	}
+}
+
+// ends are the commits at which the history of a shallow repository ends.
+func (p *repository) ends() (map[source.ID]bool, error) {
+	data, err := os.ReadFile(filepath.Join(p.dir, "shallow"))
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	ends := map[source.ID]bool{}
+	for _, id := range strings.Fields(string(data)) {
+		ends[source.ID(id)] = true
+	}
+	return ends, nil
 }
 
 // sweep removes what killed calls have left.

@@ -1,13 +1,13 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -33,6 +33,8 @@ type Config struct {
 	// repository, as it sets them for its hooks, are taken out. The default is
 	// that of this process.
 	Env []string
+	// Now tells the time, by which inputs are forgotten. The default is time.Now.
+	Now func() time.Time
 	// Log is told what git remarks on. The default discards.
 	Log *slog.Logger
 }
@@ -40,10 +42,13 @@ type Config struct {
 // Remote is the repository of a Git server. It is safe for concurrent use, also
 // by several processes on the same checkout.
 type Remote struct {
-	git     git
-	folder  string
-	objects string // the checkout's, "" if there is none
+	git    git
+	folder string
+	common string // the checkout's Git folder, "" if there is none
+	now    func() time.Time
 }
+
+var _ lifecycle.Transport = (*Remote)(nil)
 
 // New returns the remote repository of that address. It makes no call.
 //
@@ -57,7 +62,10 @@ func New(c Config) (*Remote, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transport: Config.URL %w", err)
 	}
-	r := &Remote{folder: c.Folder}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	r := &Remote{folder: c.Folder, now: c.Now}
 	config := "" // the checkout's
 	if c.Dir != "" {
 		repo, err := source.Open(c.Dir)
@@ -68,7 +76,7 @@ func New(c Config) (*Remote, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.objects, config = filepath.Join(common, "objects"), filepath.Join(common, "config")
+		r.common, config = common, filepath.Join(common, "config")
 		if r.folder == "" {
 			r.folder = filepath.Join(common, "pharos", "transport")
 		}
@@ -116,91 +124,4 @@ func parseAddress(text string) (address, error) {
 	user := u.User
 	u.User = nil
 	return address{text: u.String(), user: user}, nil
-}
-
-// PushInputs has the server hold the commit of a pruned tree under its reference,
-// and sends what it lacks. The tree's objects are read where the checkout does
-// not have them.
-//
-// The error is a *lifecycle.Error: of class lifecycle.ErrUnreachable if the server
-// cannot be reached, or does not let us in; of class lifecycle.ErrSource if an
-// object of the tree cannot be read, with the cause, such as source.ErrNotFound or
-// source.ErrCorrupt; of no class for a fault of this machine. It is ctx's if that
-// ends.
-func (r *Remote) PushInputs(ctx context.Context, tree source.Tree) (Inputs, error) {
-	in := Inputs{Tree: tree.ID, Commit: InputsCommit(tree.ID), Ref: InputsRef(tree.ID)}
-	repo, err := r.open(format(tree.ID))
-	if err != nil {
-		return Inputs{}, r.local(err)
-	}
-	err = retry(ctx, func() error {
-		there, err := r.git.lookup(ctx, repo, in.Ref)
-		if err != nil && !absent(err) || there == in.Commit {
-			return err
-		}
-		if !in.Sent {
-			if err := r.prepare(ctx, repo, tree); err != nil {
-				return err
-			}
-		}
-		in.Sent = true
-		return r.push(ctx, repo, tree, in, there)
-	})
-	if err == nil && in.Sent {
-		err = repo.measure()
-	}
-	if err != nil {
-		return Inputs{}, r.fail(ctx, err)
-	}
-	return in, nil
-}
-
-// prepare has the repository hold the commit and the objects of the tree.
-func (r *Remote) prepare(ctx context.Context, repo *repository, tree source.Tree) error {
-	if _, err := r.copyMissing(ctx, repo, tree, false); err != nil {
-		return err
-	}
-	commit := commitOf(tree.ID, "The inputs of an image")
-	return repo.write("commit", InputsCommit(tree.ID), commit)
-}
-
-// push sends the commit in the place of what was there. If git cannot read an
-// object, a tree of the checkout lacks some of what it names, which a repository
-// may for objects that no reference reaches: those are looked for one by one then.
-func (r *Remote) push(ctx context.Context, repo *repository, tree source.Tree, in Inputs, there source.ID) error {
-	err := r.git.push(ctx, repo, in.Commit, in.Ref, there)
-	var failed *gitError
-	if !errors.As(err, &failed) || !failed.lacksObjects() {
-		return err
-	}
-	copied, copyErr := r.copyMissing(ctx, repo, tree, true)
-	if copyErr != nil {
-		return copyErr
-	}
-	if copied == 0 {
-		return err
-	}
-	return r.git.push(ctx, repo, in.Commit, in.Ref, there)
-}
-
-// fail words an error for the caller.
-func (r *Remote) fail(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var failed *gitError
-	var read *readError
-	switch {
-	case errors.As(err, &failed):
-		advice, class := failed.judge()
-		return &lifecycle.Error{Op: "push inputs to", On: r.git.address.text, Class: class, Err: err, Advice: advice}
-	case errors.As(err, &read):
-		return &lifecycle.Error{Op: "read inputs", Class: lifecycle.ErrSource, Err: read.err}
-	}
-	return r.local(err)
-}
-
-// local words an error of this machine.
-func (r *Remote) local(err error) error {
-	return &lifecycle.Error{Op: "prepare inputs in", On: r.folder, Err: err}
 }
