@@ -13,6 +13,8 @@ type shared struct {
 	config *genericclioptions.ConfigFlags
 	repo   string
 	target string
+	// gitDir is the Git folder of the repository, once that was opened.
+	gitDir string
 	// counted are the targets whose receipts say which images are used.
 	counted []countedTarget
 }
@@ -64,7 +66,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags.StringVar(&s.target, "target", "", "The target's name; needed if pharos.yaml has several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)

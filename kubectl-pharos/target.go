@@ -26,6 +26,7 @@ func (s *shared) commit(ctx context.Context, rev string) (*source.Repository, so
 	if err != nil {
 		return nil, source.Commit{}, err
 	}
+	s.gitDir = repo.GitDir()
 	commit, err := repo.Commit(ctx, rev)
 	return repo, commit, err
 }
@@ -99,7 +100,7 @@ func (s *shared) options(t standard.Target) (standard.Options, error) {
 		return standard.Options{}, err
 	}
 	o := registryOptions()
-	o.REST, o.Actor, o.Env, o.Checkout = cfg, actor(), os.Environ(), s.repo
+	o.REST, o.Actor, o.Env, o.Checkout, o.Renderings = cfg, actor(), os.Environ(), s.repo, s.renderings()
 	return o, nil
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 	// BuildKitTLS secures the connection to a BuildKit at a tcp address. The
 	// default is no TLS.
 	BuildKitTLS *tls.Config
+	// Renderings keeps what was rendered, for the next time that the same is asked
+	// for. Nil keeps nothing.
+	Renderings *render.Cache
 	// Lease changes the lease's timing; its REST, Namespace and Target are
 	// filled in.
 	Lease lease.Config
@@ -125,6 +128,10 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	if err != nil {
 		return fail("registry", err)
 	}
+	renderer, err := NewRenderer(t, o)
+	if err != nil {
+		return fail("renderer", err)
+	}
 	builders, err := builders(t, o, images, cluster)
 	if err != nil {
 		return fail("builders", err)
@@ -133,7 +140,7 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		Target: t.Name, Overlay: t.Overlay, Push: t.Registry.Push, Pull: t.Registry.Pull,
 		Cluster: cluster, Receipts: receipts, Lease: leases, Registry: images,
 		Builders:  builders,
-		Renderer:  render.New(),
+		Renderer:  renderer,
 		Deliverer: deliverer,
 		Reserved:  reserved(t.Namespace),
 		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
