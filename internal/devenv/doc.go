@@ -23,6 +23,8 @@
 // with a registry and a Git server beside them. All of it runs in process, mount, network and cgroup namespaces of its own,
 // and is reached through the machine's loopback.
 //
+// [StartArgoCD] runs a real Argo CD beside either of them, with a Git server that it fetches from.
+//
 // # What is left behind
 //
 // Nothing. The process holds a pipe from the one that started it, and ends when that one ends, however it ends; its

@@ -3,6 +3,8 @@ package devtest
 import (
 	"context"
 	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -54,9 +56,16 @@ func NodeArgoCD(t testing.TB) *devenv.ArgoCD {
 // it at the test's end.
 func OwnArgoCD(t testing.TB, c *devenv.Cluster) *devenv.ArgoCD {
 	t.Helper()
-	a := argoCD(t, func() (*devenv.ArgoCD, error) {
-		return devenv.StartArgoCD(t.Context(), c, devenv.ArgoCDOptions{Output: os.Stderr})
+	a, err := devenv.StartArgoCD(t.Context(), c, devenv.ArgoCDOptions{Output: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
 	})
+	showComplaints(t, a)
 	return a
 }
 
@@ -66,5 +75,44 @@ func argoCD(t testing.TB, start func() (*devenv.ArgoCD, error)) *devenv.ArgoCD {
 	if err != nil {
 		t.Fatal(err)
 	}
+	showComplaints(t, a)
 	return a
+}
+
+// complaint is a line of Argo CD's logs that is of interest when a test fails.
+var complaint = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b`)
+
+// complaintsShown is how many lines of each log are shown: the last ones.
+const complaintsShown = 30
+
+// showComplaints has a test that fails show what Argo CD complained of from now on.
+func showComplaints(t testing.TB, a *devenv.ArgoCD) {
+	t.Helper()
+	begin := map[string]int64{}
+	for name, path := range a.Logs() {
+		if info, err := os.Stat(path); err == nil {
+			begin[name] = info.Size()
+		}
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for name, path := range a.Logs() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Logf("the log of %s: %v", name, err)
+				continue
+			}
+			var lines []string
+			for line := range strings.Lines(string(b[min(begin[name], int64(len(b))):])) {
+				if complaint.MatchString(line) {
+					lines = append(lines, line)
+				}
+			}
+			if len(lines) > 0 {
+				t.Logf("%s complained:\n%s", name, strings.Join(lines[max(0, len(lines)-complaintsShown):], ""))
+			}
+		}
+	})
 }

@@ -16,5 +16,8 @@
 // What it needs is Linux, root and some Debian packages; where they are missing the test is skipped with the reason, and
 // fails with CI=true. It is always one of its own, also with PHAROS_TEST_CONTEXT.
 //
+// [ArgoCD] gives the cluster a real Argo CD, with a Git server for what it delivers; [NodeArgoCD] does so beside the real
+// node. It needs git with its git-http-backend, and nothing else.
+//
 // Everything else here fails the test that calls it when it cannot do its work.
 package devtest
