@@ -15,7 +15,7 @@ type Outcome struct {
 	Applications []Application `json:"applications,omitempty"`
 	// Jobs are the Jobs that run once and completed, sorted as the objects of a
 	// record; their Hash tells which content it was that ran. Only an
-	// OutcomeCompleted has them, and it has at least one.
+	// OutcomeCompleted has them.
 	Jobs []Object `json:"jobs,omitempty"`
 }
 

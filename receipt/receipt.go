@@ -144,8 +144,8 @@ func (s Summary) Delivered() bool {
 //
 // Every call either has its whole effect or none, also when its process is
 // killed in the middle. When a call failed without telling which, because the
-// connection broke for example, repeating it is safe: Put and AddOutcome
-// change nothing the second time, and SetPointers returns ErrConflict if the
+// connection broke for example, repeating it is safe: Put, AddOutcome and
+// Delete change nothing the second time, and SetPointers returns ErrConflict if the
 // first one went through after all.
 type Store interface {
 	// Put stores the record and returns its ID. Putting what is already there
@@ -167,6 +167,13 @@ type Store interface {
 	// Outcomes returns a receipt's outcomes in the order they were added: none
 	// if there is no such receipt.
 	Outcomes(ctx context.Context, id ID) ([]Outcome, error)
+	// Delete removes a receipt and its outcomes: the record at once, the outcomes
+	// with it or after it. ErrInUse if the pointers name it, or cannot be read so
+	// that they might. Deleting what is not there changes nothing and is no
+	// error. A store that cannot do both in one step looks at the pointers right
+	// before it deletes: who may move them to an existing receipt holds the lease
+	// of the target, as the caller has to.
+	Delete(ctx context.Context, id ID) error
 	// Pointers returns the current pointers, zero if there are none.
 	// ErrCorrupt if they are damaged, also if a part of them is gone: what is
 	// returned beside it is what could be read, and a Version with which
@@ -184,6 +191,8 @@ var (
 	ErrNotFound = errors.New("receipt not found")
 	// ErrConflict is returned when somebody else moved the pointers first.
 	ErrConflict = errors.New("pointers were moved by somebody else")
+	// ErrInUse is returned when a receipt is to be deleted that the pointers name.
+	ErrInUse = errors.New("receipt is in use")
 	// ErrCorrupt is returned when stored bytes are not the receipt of that ID.
 	ErrCorrupt = errors.New("receipt does not match its ID")
 	// ErrInvalid is returned for a record, outcome or ID that breaks a rule of

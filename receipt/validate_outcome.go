@@ -24,10 +24,7 @@ func (o Outcome) Validate() error {
 	f.seen(o.Objects)
 	f.applications(o.Applications)
 	f.objects("jobs", o.Jobs)
-	switch {
-	case o.Type == OutcomeCompleted && len(o.Jobs) == 0:
-		f.add("jobs", "is missing: an outcome of the type %s names what completed", o.Type)
-	case o.Type != OutcomeCompleted && len(o.Jobs) > 0:
+	if o.Type != OutcomeCompleted && len(o.Jobs) > 0 {
 		f.add("jobs", "is only for outcomes of the type %s", OutcomeCompleted)
 	}
 	return f.err("outcome")

@@ -148,6 +148,9 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 			return nil, err
 		}
 		sum, err := s.summary(ctx, e)
+		if errors.Is(err, receipt.ErrNotFound) {
+			continue // it was deleted meanwhile
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -160,6 +163,9 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 func (s *Store) summary(ctx context.Context, e entry) (receipt.Summary, error) {
 	sum := receipt.Summary{ID: e.id, Created: e.created}
 	r, err := s.record(e)
+	if errors.Is(err, receipt.ErrNotFound) {
+		return sum, err
+	}
 	if err == nil {
 		sum.Parent, sum.Commit = r.Parent, r.Commit
 	}

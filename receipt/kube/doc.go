@@ -34,7 +34,9 @@
 // and List make one list request by labels, List for metadata only;
 // SetPointers creates or patches one object, with the resourceVersion that was
 // read before as its precondition. AddOutcome makes two: it looks for the
-// record first.
+// record first. Delete makes two, for the pointers and for what there is of the
+// receipt, and one for each object that it deletes, with the UID and the
+// resourceVersion that it saw as preconditions.
 //
 // What the server could not do for now (429, 5xx, a broken connection) is tried
 // again five times within about a second and a half. Repeating is safe:
@@ -48,7 +50,9 @@
 //	rules:
 //	- apiGroups: [""]
 //	  resources: [configmaps]
-//	  verbs: [get, list, create, patch]
+//	  verbs: [get, list, create, patch, delete]
+//
+// Delete is only for those who deliver; reading needs get and list.
 //
 // # Guarantees
 //

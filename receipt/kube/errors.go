@@ -46,7 +46,7 @@ func (s *Store) fail(op, name string, err error) error {
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
 		e.Advice = kubeclient.ForbiddenAdvice(err, s.namespace,
-			"What is needed is to get, list, create and patch configmaps in "+s.namespace+": "+kubeclient.RightsPage)
+			"What is needed is to get, list, create, patch and delete configmaps in "+s.namespace+": "+kubeclient.RightsPage)
 	case apierrors.IsNotFound(err):
 		e.Err = fmt.Errorf("%w: %w", receipt.ErrNotFound, err)
 	}

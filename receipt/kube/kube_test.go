@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ import (
 
 // rules are what the package comment documents.
 var rules = []rbacv1.PolicyRule{{
-	APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "patch"},
+	APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "patch", "delete"},
 }}
 
 // The suite runs with the documented rights and no others.
@@ -39,7 +40,7 @@ func TestCalls(t *testing.T) {
 	config, counter := devtest.Count(c.Config())
 	s := open(t, config, ns, "devbox")
 	ctx := t.Context()
-	var id receipt.ID
+	var id, other receipt.ID
 	var p receipt.Pointers
 	for _, step := range []struct {
 		name  string
@@ -57,6 +58,16 @@ func TestCalls(t *testing.T) {
 		{"SetPointers", []string{"PATCH"}, func() (err error) {
 			_, err = s.SetPointers(ctx, p, receipt.Pointers{Applied: id, Live: id})
 			return err
+		}},
+		{"Put another", []string{"POST"}, func() (err error) { other, err = s.Put(ctx, record("devbox", 2)); return err }},
+		{"AddOutcome to it", []string{"GET", "POST"}, func() error { return s.AddOutcome(ctx, other, outcome(1)) }},
+		{"Delete", []string{"GET", "GET", "DELETE", "DELETE"}, func() error { return s.Delete(ctx, other) }},
+		{"Delete again", []string{"GET", "GET"}, func() error { return s.Delete(ctx, other) }},
+		{"Delete what is live", []string{"GET"}, func() error {
+			if err := s.Delete(ctx, id); !errors.Is(err, receipt.ErrInUse) {
+				return fmt.Errorf("%w, want ErrInUse", err)
+			}
+			return nil
 		}},
 	} {
 		counter.Reset()

@@ -69,7 +69,6 @@ func testOutcomeRefuses(t *testing.T, s receipt.Store) {
 		"object":       func(o *receipt.Outcome) { o.Objects[0].Owned = "md5:1" },
 		"application":  func(o *receipt.Outcome) { o.Applications = []receipt.Application{{Namespace: "argocd"}} },
 		"jobs":         func(o *receipt.Outcome) { o.Jobs = completed(1).Jobs },
-		"no jobs":      func(o *receipt.Outcome) { o.Type = receipt.OutcomeCompleted },
 	} {
 		o := live(1)
 		f(&o)

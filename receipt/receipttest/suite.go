@@ -32,6 +32,9 @@ func TestStore(t *testing.T, newStore func(t *testing.T) receipt.Store) {
 		{"OutcomesTogether", testOutcomesTogether},
 		{"OutcomeRefuses", testOutcomeRefuses},
 		{"OutcomeLarge", testOutcomeLarge},
+		{"Delete", testDelete},
+		{"DeleteInUse", testDeleteInUse},
+		{"DeleteTogether", testDeleteTogether},
 		{"Pointers", testPointers},
 		{"PointersConflict", testPointersConflict},
 		{"PointersRace", testPointersRace},
@@ -113,6 +116,7 @@ func testContextEnded(t *testing.T, s receipt.Store) {
 		"Get":        func() error { _, err := s.Get(ctx, id); return err },
 		"List":       func() error { _, err := s.List(ctx); return err },
 		"AddOutcome": func() error { return s.AddOutcome(ctx, id, outcome(1)) },
+		"Delete":     func() error { return s.Delete(ctx, id) },
 		"Outcomes":   func() error { _, err := s.Outcomes(ctx, id); return err },
 		"Pointers":   func() error { _, err := s.Pointers(ctx); return err },
 		"SetPointers": func() error {
