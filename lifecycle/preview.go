@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -79,7 +81,10 @@ func NewPreview(ctx context.Context, r PreviewRequest) (Preview, error) {
 	if r.Pull == "" {
 		r.Pull = r.Push
 	}
-	l := &Lifecycle{Config{Target: r.Target, Overlay: r.Overlay, Push: r.Push, Pull: r.Pull, Renderer: r.Renderer, Registry: r.Registry}}
+	l := &Lifecycle{Config{
+		Target: r.Target, Overlay: r.Overlay, Push: r.Push, Pull: r.Pull, Renderer: r.Renderer, Registry: r.Registry,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	}}
 	commit := source.Commit{ID: r.Commit, Tree: r.Tree}
 	if r.Registry != nil {
 		return l.preview(ctx, commit, &situation{})
