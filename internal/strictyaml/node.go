@@ -107,6 +107,10 @@ func (n Node) text() (s string, ok bool) {
 	return "", false
 }
 
+// IsString says whether the value is a scalar, which String reads, where others
+// are allowed in its place.
+func (n Node) IsString() bool { return n.node != nil && n.node.Kind == yaml.ScalarNode }
+
 // String reads a string that is not empty and passes the checks.
 func (n Node) String(checks ...Check) string {
 	s, ok := n.text()

@@ -99,10 +99,6 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	fail := func(part string, err error) (lifecycle.Config, error) {
 		return lifecycle.Config{}, fmt.Errorf("set up the %s of target %q: %w", part, t.Name, err)
 	}
-	if t.Deliver.ArgoCD != nil {
-		return fail("delivery", &lifecycle.Error{Op: "deliver", On: t.Name, Class: lifecycle.ErrSource,
-			Err: errors.New("there is no delivery through Argo CD yet"), Advice: "Use deliver: {apply: {}}."})
-	}
 	if o.REST == nil {
 		return fail("cluster", errors.New("Options.REST is required"))
 	}
@@ -120,9 +116,15 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	}
 	// A manager for each target: two targets that name the same object then
 	// have a conflict, and do not take it from each other in turn.
-	deliverer, err := apply.New(apply.Config{RESTConfig: o.REST, FieldManager: keys.Manager + "-" + t.Name, Log: o.Log})
+	objects, err := apply.New(apply.Config{RESTConfig: o.REST, FieldManager: keys.Manager + "-" + t.Name, Log: o.Log})
 	if err != nil {
 		return fail("delivery", err)
+	}
+	way := delivery{deliverer: objects}
+	if t.Deliver.ArgoCD != nil {
+		if way, err = throughArgoCD(t, o, objects); err != nil {
+			return fail("delivery", err)
+		}
 	}
 	images, err := NewRegistry(t, o)
 	if err != nil {
@@ -141,7 +143,8 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		Cluster: cluster, Receipts: receipts, Lease: leases, Registry: images,
 		Builders:  builders,
 		Renderer:  renderer,
-		Deliverer: deliverer,
+		Deliverer: way.deliverer,
+		Transport: way.transport,
 		Reserved:  reserved(t.Namespace),
 		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
 	}, nil

@@ -40,6 +40,19 @@ type Target struct {
 	Git *Git
 	// BuildKit is what builds Dockerfiles; nil if nothing does.
 	BuildKit *BuildKit
+	// Receipts is how the records of deliveries are kept.
+	Receipts Receipts
+}
+
+// DefaultReceipts is how many receipts a target keeps that does not say.
+const DefaultReceipts = 50
+
+// Receipts is how the records of deliveries are kept.
+type Receipts struct {
+	// Keep is how many of the newest are kept, from lifecycle.MinKeep to 1000; see
+	// lifecycle.Config. The default is DefaultReceipts. Zero, which no document
+	// gives, keeps all.
+	Keep int
 }
 
 // Registry is a registry, or a folder of one, as two sides see it. The image
@@ -70,8 +83,18 @@ type ArgoCDDeliver struct {
 	Namespace string
 	// Root is the name of the Application whose Applications are delivered.
 	Root string
-	// Applications are the names of the Applications that are delivered.
-	Applications []string
+	// Applications are the Applications that are delivered side by side, sorted
+	// by name.
+	Applications []ArgoCDApplication
+}
+
+// ArgoCDApplication is one of several Applications that are delivered.
+type ArgoCDApplication struct {
+	Name string
+	// Paths are the folders of its sources in the repository. The default is the
+	// target's overlay for an only Application, and else the folder of its name
+	// in the overlay.
+	Paths []string
 }
 
 // Git is the repository as two sides see it; neither URL holds credentials.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // parseTarget reads a document and adds its name to those that are taken.
@@ -27,7 +29,7 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 	doc := root.Map("apiVersion", "kind", "metadata", "spec")
 	doc.Required("apiVersion").String(strictyaml.Equal(catalogue.APIVersion))
 	metadata := doc.Required("metadata").Map("name")
-	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit")
+	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit", "receipts")
 	buildkit := parseBuildKit(spec.Optional("buildkit"), spec.Optional("git"))
 	return Target{
 		Name:      metadata.Required("name").String(checkLabel, unique),
@@ -38,7 +40,20 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 		Deliver:   parseDeliver(spec.Optional("deliver")),
 		Git:       parseGit(spec.Optional("git"), buildkit != nil && buildkit.Job != nil),
 		BuildKit:  buildkit,
+		Receipts:  parseReceipts(spec.Optional("receipts")),
 	}
+}
+
+func parseReceipts(n strictyaml.Node) Receipts {
+	const most = 1000 // each is an object of the target
+	if !n.Present() {
+		return Receipts{Keep: DefaultReceipts}
+	}
+	r := Receipts{Keep: DefaultReceipts}
+	if keep := n.Map("keep").Optional("keep"); keep.Present() {
+		r.Keep = keep.Int(lifecycle.MinKeep, most)
+	}
+	return r
 }
 
 func orDefault(value, fallback string) string {
@@ -75,13 +90,50 @@ func parseDeliver(n strictyaml.Node) Deliver {
 			argo.Root = fields.Required("root").String(checkSubdomain)
 		case "applications":
 			list := fields.Required("applications")
-			if argo.Applications = list.StringSet(checkSubdomain); list.Empty() {
+			if argo.Applications = parseApplications(list); list.Empty() {
 				list.Errorf("is empty: name the Applications")
 			}
 		}
 		return Deliver{ArgoCD: argo}
 	}
 	return Deliver{}
+}
+
+// parseApplications reads a list of Applications: each a name, or a mapping that
+// says its folders too.
+func parseApplications(n strictyaml.Node) []ArgoCDApplication {
+	seen := map[string]bool{}
+	unique := func(s string) error {
+		if seen[s] {
+			return errors.New("is listed twice")
+		}
+		seen[s] = true
+		return nil
+	}
+	var list []ArgoCDApplication
+	for _, item := range n.List() {
+		if item.IsString() {
+			list = append(list, ArgoCDApplication{Name: item.String(checkSubdomain, unique)})
+			continue
+		}
+		fields := item.Map("name", "path", "paths")
+		a := ArgoCDApplication{Name: fields.Required("name").String(checkSubdomain, unique)}
+		switch fields.OneOf("path", "paths") {
+		case "path":
+			a.Paths = []string{path.Clean(fields.Required("path").String(checkFolder))}
+		case "paths":
+			paths := fields.Required("paths")
+			for _, p := range paths.StringSet(checkFolder) {
+				a.Paths = append(a.Paths, path.Clean(p))
+			}
+			if paths.Empty() {
+				paths.Errorf("is empty: name the folders")
+			}
+		}
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b ArgoCDApplication) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // parseGit reads the addresses of a Git server, from which Jobs fetch or none do.

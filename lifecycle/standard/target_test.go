@@ -37,7 +37,7 @@ metadata: {name: argo}
 spec:
   registry: {push: docker.io/dev, pull: "[::1]:5000"}
   overlay: .
-  deliver: {argocd: {applications: [web, api]}}
+  deliver: {argocd: {applications: [web, {name: api, path: ./a/}, {name: mail, paths: [c, b]}]}}
   git: {url: git@git.example.com:repo.git}
   buildkit: {address: tcp://buildkit.example.com:1234}
 ---
@@ -89,7 +89,9 @@ kind: Other
 	}, {
 		Name: "argo", Namespace: "pharos", Overlay: ".",
 		Registry: standard.Registry{Push: "docker.io/dev", Pull: "[::1]:5000"},
-		Deliver:  standard.Deliver{ArgoCD: &standard.ArgoCDDeliver{Namespace: "argocd", Applications: []string{"api", "web"}}},
+		Deliver: standard.Deliver{ArgoCD: &standard.ArgoCDDeliver{Namespace: "argocd", Applications: []standard.ArgoCDApplication{
+			{Name: "api", Paths: []string{"a"}}, {Name: "mail", Paths: []string{"b", "c"}}, {Name: "web"},
+		}}},
 		Git:      &standard.Git{URL: "git@git.example.com:repo.git", Push: "git@git.example.com:repo.git"},
 		BuildKit: &standard.BuildKit{Address: "tcp://buildkit.example.com:1234"},
 	}, {
@@ -136,6 +138,8 @@ var refusedSpecs = []struct{ name, in, want string }{
 	{"no deliverer", spec("deliver: {}", registry), "p:6:12: spec.deliver: needs one of apply, argocd"},
 	{"two deliverers", spec("deliver: {apply: {}, argocd: {root: a}}", registry), "p:6:12: spec.deliver: has apply and argocd, and must have exactly one of apply, argocd"},
 	{"Argo CD without applications", spec("deliver: {argocd: {applications: []}}", registry), "p:6:36: spec.deliver.argocd.applications: is empty: name the Applications"},
+	{"Application twice", spec("deliver: {argocd: {applications: [a, {name: a, path: b}]}}", registry), "p:6:47: spec.deliver.argocd.applications[1].name: is listed twice"},
+	{"Application without folders", spec("deliver: {argocd: {applications: [{name: a, paths: []}]}}", registry), "p:6:54: spec.deliver.argocd.applications[0].paths: is empty: name the folders"},
 	{"apply with a field", spec("deliver: {apply: {force: true}}", registry), "p:6:21: spec.deliver.apply.force: is not known: no field is expected here"},
 	{"Git with a password", spec("git: {url: 'https://me:hunter2@git.example.com/r'}", registry),
 		"p:6:14: spec.git.url: has credentials, and this file is no place for them: use Git's credential helpers"},

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"path"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pharos-dev/pharos/internal/argo"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // DefaultNamespace is where Argo CD is usually installed.
@@ -87,4 +90,19 @@ func (l Layout) direct(namespace, name string) bool {
 
 func isApplication(group, kind string) bool {
 	return group == argo.Group && kind == argo.KindApplication
+}
+
+// objectOfMap is an object of the form that renderers return.
+func objectOfMap(content map[string]any) (lifecycle.Object, error) {
+	raw, err := canonical(content)
+	if err != nil {
+		return lifecycle.Object{}, err
+	}
+	gv, err := schema.ParseGroupVersion(content["apiVersion"].(string))
+	if err != nil {
+		return lifecycle.Object{}, err
+	}
+	metadata := content["metadata"].(map[string]any)
+	return lifecycle.Object{Group: gv.Group, Version: gv.Version, Kind: content["kind"].(string),
+		Namespace: metadata["namespace"].(string), Name: metadata["name"].(string), JSON: raw}, nil
 }
