@@ -69,12 +69,14 @@ type request struct {
 	query  url.Values
 	accept string
 	body   []byte
-	// into is what the answer is decoded into.
+	// into is what the answer is decoded into: a *string holds it as it is.
 	into any
 	// before is called before each try; its error ends the request.
 	before func(context.Context) error
 	// again says that an answer that is final by itself is worth another try.
 	again func(error) bool
+	// final says that an answer is final although it would be worth one; may be nil.
+	final func(error) bool
 }
 
 // do sends the request until the server has answered it, within the limits of
@@ -96,7 +98,7 @@ func (c *client) do(ctx context.Context, r request) (code int, err error) {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		if !c.transient(err) && (r.again == nil || !r.again(err)) {
+		if r.final != nil && r.final(err) || !c.transient(err) && (r.again == nil || !r.again(err)) {
 			return 0, err
 		}
 		c.log.DebugContext(ctx, "trying again", "method", r.method, "path", r.path, "error", err)
@@ -128,7 +130,9 @@ func (c *client) exchange(ctx context.Context, r request) (code int, err error) 
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err == nil {
+	if text, ok := r.into.(*string); ok {
+		*text = string(body)
+	} else if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(body, r.into)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -25,33 +26,44 @@ import (
 // lifecycle.ErrUnreachable where the server could not be reached or does not
 // let us.
 func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (lifecycle.DeliverResult, error) {
-	if err := check(r); err != nil {
+	v, err := d.delivery(ctx, r)
+	if err != nil || v == nil {
 		return lifecycle.DeliverResult{}, err
 	}
-	if len(r.Objects) == 0 {
-		return lifecycle.DeliverResult{}, nil
+	v.all(ctx)
+	return v.result(ctx)
+}
+
+// delivery prepares one call; nil if it has nothing to do.
+func (d *Deliverer) delivery(ctx context.Context, r lifecycle.DeliverRequest) (*delivery, error) {
+	objects, problems := applicable(r.Objects)
+	r.Objects = objects
+	if err := check(r, problems); err != nil || len(r.Objects) == 0 {
+		return nil, err
 	}
-	before, err := d.remember(ctx, r)
-	if err != nil {
-		return lifecycle.DeliverResult{}, err
-	}
-	kinds, _ := declared(r.Objects)
 	v := &delivery{
-		Deliverer: d, r: r, before: before, kinds: kinds,
-		changes: make([]lifecycle.ChangeType, len(r.Objects)), seen: make([]receipt.Seen, len(r.Objects)),
+		Deliverer: d, r: r, proof: proofOf(r), whole: r.DryRun || len(r.Seen) > 0,
+		changes: make([]lifecycle.ChangeType, len(objects)), seen: make([]receipt.Seen, len(objects)),
 	}
+	v.kinds, _ = declared(objects)
+	var err error
+	v.before, err = d.remember(ctx, r, v.whole)
+	return v, err
+}
+
+// all goes through the stages.
+func (v *delivery) all(ctx context.Context) {
 	for stage := range stages {
 		v.run(ctx, stage)
-		if stage == stageDefinitions && !r.DryRun && v.sound() {
+		if stage == stageDefinitions && !v.r.DryRun && v.sound() {
 			v.settle(ctx)
 		}
 	}
-	return v.result(ctx)
 }
 
 // check refuses what a delivery could not find again, or would put elsewhere
 // than was said.
-func check(r lifecycle.DeliverRequest) error {
+func check(r lifecycle.DeliverRequest, problems []error) error {
 	if r.Target == "" {
 		return errors.New("apply: DeliverRequest.Target is missing")
 	}
@@ -61,7 +73,6 @@ func check(r lifecycle.DeliverRequest) error {
 	if len(r.Objects) != len(r.Resolved) {
 		return fmt.Errorf("apply: %d objects, but %d are resolved", len(r.Objects), len(r.Resolved))
 	}
-	var problems []error
 	for i, o := range r.Objects {
 		res := r.Resolved[i]
 		var head struct {
@@ -91,11 +102,16 @@ type delivery struct {
 	*Deliverer
 	r      lifecycle.DeliverRequest
 	before memory
+	whole  bool // before and after are whole objects, not their metadata
+	proof  proof
 	kinds  kindSet
-	seen   []receipt.Seen // of each object, once it is applied
+	seen   []receipt.Seen // of each object, once it is applied or known to be
+	// compared receives what an object was and would be, if that is wanted.
+	compared func(i int, a answer)
 
 	mu        sync.Mutex
 	changes   []lifecycle.ChangeType
+	completed []receipt.Object
 	conflicts []lifecycle.Conflict
 	refused   []error
 	stopped   error
@@ -133,21 +149,68 @@ func (v *delivery) run(ctx context.Context, stage int) {
 
 func (v *delivery) apply(ctx context.Context, i int) {
 	o := v.r.Resolved[i]
-	ask := v.r.DryRun || !v.sound()
-	change, err := v.send(ctx, i, ask)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err == nil {
-		if ask && !v.r.DryRun {
-			return
-		}
-		v.changes[i] = change
-		if v.r.Progress != nil {
-			v.r.Progress(lifecycle.Change{Type: change, Object: o})
-		}
+	if v.done(ctx, i) {
 		return
 	}
-	err, stop := v.explainApply(ctx, o, err)
+	ask := v.r.DryRun || !v.sound()
+	a, err := v.send(ctx, i, ask)
+	if err != nil && ask && v.comes(o, err) {
+		a, err = answer{code: http.StatusCreated}, nil
+	}
+	if err == nil && !ask {
+		v.seen[i], err = seenOf(o, a.after, v.manager)
+	}
+	if v.compared != nil {
+		v.compared(i, v.forced(ctx, i, a, err))
+	}
+	if err != nil {
+		v.fail(ctx, i, err)
+		return
+	}
+	v.note(i, change(a, ask), ask)
+}
+
+// done says whether nothing has to be sent for an object: it is as it was
+// applied before, or is a Job that has run.
+func (v *delivery) done(ctx context.Context, i int) bool {
+	o := v.r.Resolved[i]
+	held, there := v.before[keyOf(o)]
+	seen, unchanged := v.unchanged(i)
+	ran := isOnce(o) && (contains(v.r.Completed, o) || !there && v.ranToTheEnd(ctx, o))
+	if !unchanged && !ran {
+		return false
+	}
+	v.seen[i] = seen
+	if v.compared != nil && there {
+		v.compared(i, answer{before: held, after: held})
+	}
+	v.note(i, lifecycle.ChangeUnchanged, v.r.DryRun)
+	if ran {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.completed = append(v.completed, o)
+	}
+	return true
+}
+
+// note keeps what became of an object.
+func (v *delivery) note(i int, change lifecycle.ChangeType, ask bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if ask && !v.r.DryRun {
+		return
+	}
+	v.changes[i] = change
+	if v.r.Progress != nil {
+		v.r.Progress(lifecycle.Change{Type: change, Object: v.r.Resolved[i]})
+	}
+}
+
+// fail keeps why an object was not accepted.
+func (v *delivery) fail(ctx context.Context, i int, err error) {
+	err, stop := v.explainApply(ctx, v.r.Resolved[i], err)
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	var c *lifecycle.ConflictError
 	switch {
 	case stop && v.stopped == nil:
@@ -155,6 +218,7 @@ func (v *delivery) apply(ctx context.Context, i int) {
 	case stop:
 		// The first says enough: the others met the same end.
 	case errors.As(err, &c):
+		v.changes[i] = lifecycle.ChangeConflict
 		v.conflicts = append(v.conflicts, c.Conflicts...)
 	default:
 		v.refused = append(v.refused, err)
@@ -181,15 +245,16 @@ func (v *delivery) settle(ctx context.Context) {
 }
 
 func (v *delivery) result(ctx context.Context) (lifecycle.DeliverResult, error) {
-	var result lifecycle.DeliverResult
+	result := lifecycle.DeliverResult{Completed: v.completed}
 	for i, c := range v.changes {
 		if c != "" {
 			result.Changes = append(result.Changes, lifecycle.Change{Type: c, Object: v.r.Resolved[i]})
-			if !v.r.DryRun {
-				result.Seen = append(result.Seen, v.seen[i])
-			}
+		}
+		if v.seen[i] != (receipt.Seen{}) && !v.r.DryRun {
+			result.Seen = append(result.Seen, v.seen[i])
 		}
 	}
+	slices.SortFunc(result.Completed, receipt.CompareObjects)
 	problems := v.refused
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(v.conflicts) > 0 {

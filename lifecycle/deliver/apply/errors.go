@@ -50,6 +50,10 @@ func (d *Deliverer) explainApply(ctx context.Context, o receipt.Object, err erro
 	if errors.As(err, &guard) {
 		return guard.err, true
 	}
+	var whole *lifecycle.ConflictError
+	if errors.As(err, &whole) {
+		return whole, false
+	}
 	on := lifecycle.ObjectName(o)
 	if errors.Is(err, errDeleting) {
 		return &lifecycle.Error{
@@ -72,6 +76,7 @@ func (d *Deliverer) explainApply(ctx context.Context, o receipt.Object, err erro
 	case schemaMismatch(s):
 		e.Advice = "Correct the manifest: it has a field that this kind does not have, or of the wrong type."
 	case immutable(s):
+		e.Err = unchangeable(s, err)
 		e.Advice = immutableAdvice(o)
 	case terminating(s):
 		e.Class = lifecycle.ErrUnreachable
@@ -137,28 +142,6 @@ func owner(message string) string {
 		return rest
 	}
 	return name
-}
-
-// immutable says that the server refuses to change a field that it would have
-// taken in a new object. It has no reason of its own for that.
-func immutable(s metav1.Status) bool {
-	return s.Code == http.StatusUnprocessableEntity &&
-		(strings.Contains(s.Message, "immutable") || strings.Contains(s.Message, "Forbidden: updates to ") ||
-			strings.Contains(s.Message, "may not change once set"))
-}
-
-func immutableAdvice(o receipt.Object) string {
-	resource := o.Resource
-	if o.Group != "" {
-		resource += "." + o.Group
-	}
-	namespace := ""
-	if o.Namespace != "" {
-		namespace = " --namespace " + o.Namespace
-	}
-	return fmt.Sprintf("This field cannot be changed on an object that exists. Give the %s another name, "+
-		"or delete it and deliver again (nothing is ever deleted for you): kubectl delete %s %s%s",
-		o.Kind, resource, o.Name, namespace)
 }
 
 func terminating(s metav1.Status) bool {

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,8 +16,8 @@ import (
 // Observe looks once: one list for each resource of the objects. Where a
 // workload is not healthy, its pods are read too, for the reason.
 //
-// Orphans leave out what has an owner, since it goes with that, and what is
-// being deleted already.
+// Orphans leave out what has an owner, since it goes with that, what is being
+// deleted already, and Jobs that ran once and completed.
 //
 // The error matches lifecycle.ErrUnreachable if the cluster does not answer or
 // does not let us list.
@@ -40,6 +41,9 @@ type view struct {
 	wanted  map[key]bool
 	lists   []listing
 	held    map[key]object
+	// ran are the Jobs that run once and are known to have completed: from the
+	// request, from what was seen, or from what the target remembers.
+	ran map[key]bool
 }
 
 func (d *Deliverer) look(ctx context.Context, r lifecycle.ObserveRequest) (*view, error) {
@@ -51,14 +55,27 @@ func (d *Deliverer) look(ctx context.Context, r lifecycle.ObserveRequest) (*view
 	if err != nil {
 		return nil, err
 	}
-	v := &view{manager: d.manager, r: r, wanted: map[key]bool{}, lists: lists, held: map[key]object{}}
+	v := &view{manager: d.manager, r: r, wanted: map[key]bool{}, lists: lists, held: map[key]object{}, ran: map[key]bool{}}
 	for _, o := range r.Objects {
 		v.wanted[keyOf(o)] = true
+	}
+	for _, o := range r.Completed {
+		v.ran[keyOf(o)] = isOnce(o)
 	}
 	for _, l := range lists {
 		v.replace(l)
 	}
+	d.recall(ctx, v)
 	return v, nil
+}
+
+// recall asks for Jobs that run once and are missing whether they ran to the end.
+func (d *Deliverer) recall(ctx context.Context, v *view) {
+	for _, o := range v.r.Objects {
+		if _, there := v.held[keyOf(o)]; !there && isOnce(o) && !v.ran[keyOf(o)] {
+			v.ran[keyOf(o)] = d.ranToTheEnd(ctx, o)
+		}
+	}
 }
 
 // replace puts a new list in the place of what was known of its collection.
@@ -69,17 +86,31 @@ func (v *view) replace(l listing) {
 		}
 	}
 	for _, item := range l.items {
-		v.held[keyIn(l.of, item)] = item
+		v.hold(keyIn(l.of, item), item)
+	}
+}
+
+// hold keeps an object as it is, or as it was in the end.
+func (v *view) hold(k key, item object) {
+	v.held[k] = item
+	if k.group == "batch" && k.kind == "Job" && onceName.MatchString(k.name) && completed(item) {
+		v.ran[k] = true
 	}
 }
 
 // status judges one of the objects that are wanted.
 func (v *view) status(o receipt.Object) (lifecycle.ObjectStatus, bool) {
 	held, ok := v.held[keyOf(o)]
+	if v.ran[keyOf(o)] {
+		return lifecycle.ObjectStatus{}, true
+	}
 	if !ok {
 		return lifecycle.ObjectStatus{Object: o, Reason: "it does not exist, or has lost its label " + keys.Target}, false
 	}
 	j := judge(held, v.manager)
+	if j.failed && isOnce(o) {
+		j.reason += fmt.Sprintf("; it runs once: change it, or to run the same again delete it by hand: kubectl delete jobs.batch %s --namespace %s", o.Name, o.Namespace)
+	}
 	return lifecycle.ObjectStatus{Object: o, Reason: j.reason, Failed: j.failed}, j.ready
 }
 
@@ -93,8 +124,19 @@ func (v *view) unready() []lifecycle.ObjectStatus {
 	return list
 }
 
+// completed are the Jobs of the request that run once and did.
+func (v *view) completed() []receipt.Object {
+	var list []receipt.Object
+	for _, o := range v.r.Objects {
+		if v.ran[keyOf(o)] {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 func (v *view) observation() (lifecycle.Observation, error) {
-	o := lifecycle.Observation{Unready: v.unready(), Orphans: v.orphans()}
+	o := lifecycle.Observation{Unready: v.unready(), Orphans: v.orphans(), Completed: v.completed()}
 	before := map[key]receipt.Seen{}
 	for _, s := range v.r.Seen {
 		before[key{s.Group, s.Kind, s.Namespace, s.Name}] = s
@@ -141,7 +183,9 @@ func (v *view) orphans() []receipt.Object {
 				continue
 			}
 			u := unstructured.Unstructured{Object: held}
-			if len(u.GetOwnerReferences()) > 0 || u.GetDeletionTimestamp() != nil {
+			// A Job that ran once and completed is history, until somebody or its
+			// TTL removes it.
+			if len(u.GetOwnerReferences()) > 0 || u.GetDeletionTimestamp() != nil || v.ran[k] {
 				continue
 			}
 			orphan := receipt.Object{

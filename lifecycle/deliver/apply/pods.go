@@ -70,7 +70,7 @@ func (d *Deliverer) detail(ctx context.Context, o object) string {
 	}
 	if pods, ok := d.podsOf(ctx, u); ok {
 		if text := worst(pods); text != "" {
-			return oneLine(text)
+			return oneLine(text + d.lastWords(ctx, u, pods))
 		}
 	}
 	return oneLine(d.lastEvent(ctx, u))

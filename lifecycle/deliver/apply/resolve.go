@@ -22,7 +22,8 @@ var crdKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResou
 
 // Resolve returns the objects as the cluster names them, in the same order:
 // their resources, their namespaces (Config.DefaultNamespace where a
-// namespaced object has none), and the SHA-256 of their bytes.
+// namespaced object has none), and the SHA-256 of their bytes. A Job that runs
+// once gets its name by content.
 //
 // Kinds are looked up first among the CustomResourceDefinitions in objects,
 // then in the cluster's discovery documents, which are read at most once for
@@ -36,7 +37,9 @@ func (d *Deliverer) Resolve(ctx context.Context, objects []lifecycle.Object) ([]
 	if len(objects) == 0 {
 		return nil, nil
 	}
-	known, problems := declared(objects)
+	objects, problems := applicable(objects)
+	known, undeclared := declared(objects)
+	problems = append(problems, undeclared...)
 	var ask []schema.GroupVersionKind
 	for _, o := range objects {
 		gvk := schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind}

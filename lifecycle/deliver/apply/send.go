@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,51 +18,75 @@ import (
 
 type kindSet = map[schema.GroupVersionKind]mapping
 
-// memory is what the target held before a delivery: of each object its
-// resource version, or for a dry run all of it.
-type memory map[key]object
-
-// remember lists what the target holds. The server answers an apply in the same
-// way whether it changed something or not; only the version tells.
-func (d *Deliverer) remember(ctx context.Context, r lifecycle.DeliverRequest) (memory, error) {
-	accept := acceptMetaList
-	if r.DryRun {
-		accept = acceptJSON
-	}
-	lists, err := d.listAll(ctx, r.Resolved, r.Target, accept)
-	if err != nil {
-		return nil, err
-	}
-	m := memory{}
-	for _, l := range lists {
-		for _, item := range l.items {
-			m[keyIn(l.of, item)] = item
-		}
-	}
-	return m, nil
-}
-
-func keyIn(c collection, item object) key {
-	u := unstructured.Unstructured{Object: item}
-	return key{c.group, c.kind, u.GetNamespace(), u.GetName()}
-}
-
 // errDeleting is why an apply is no success that the server accepted.
 var errDeleting = errors.New("it is being deleted")
 
-// send applies one object, or asks what an apply would do.
-func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeType, error) {
+// answer is what the server made, or would make, of an object.
+type answer struct {
+	code          int
+	before, after object // before is nil if it was not there, or not known
+}
+
+// send applies one object, or asks what an apply would do, under the condition
+// that it is this target's or not there.
+func (v *delivery) send(ctx context.Context, i int, ask bool) (answer, error) {
 	o := v.r.Resolved[i]
-	var after object
+	before, known := v.before[keyOf(o)]
+	a := answer{before: before}
+	b := newBackoff(v.client.retry)
+	for round := 0; ; round++ {
+		c := claimOf(a.before, known, v.r.Adopt)
+		err := v.patch(ctx, i, ask, c, &a)
+		if err == nil || !c.refused(err) {
+			return a, err
+		}
+		accept := acceptMetaList
+		if v.whole {
+			accept = acceptJSON
+		}
+		held, there, lookErr := v.held(ctx, o, accept)
+		if lookErr != nil {
+			return a, lookErr
+		}
+		if !there {
+			// It went, or the server was busy with others who write here.
+			known, a.before = false, nil
+		} else if owner, yes := foreign(held, v.r.Target, v.manager); yes && !v.r.Adopt {
+			a.before = held
+			if (&unstructured.Unstructured{Object: held}).GetDeletionTimestamp() != nil {
+				return a, errDeleting
+			}
+			return a, wholeConflict(o, owner)
+		} else {
+			known, a.before = true, held
+		}
+		if (!known || round > 0) && !b.wait(ctx, 0) {
+			if ctx.Err() != nil {
+				return a, context.Cause(ctx)
+			}
+			return a, errors.Join(errContested, err)
+		}
+	}
+}
+
+// patch sends the one request of an apply.
+func (v *delivery) patch(ctx context.Context, i int, ask bool, c claim, a *answer) error {
+	o := v.r.Resolved[i]
+	body, err := c.body(v.r.Objects[i].JSON)
+	if err != nil {
+		return err
+	}
 	query := url.Values{"fieldManager": {v.manager}, "fieldValidation": {"Strict"}}
+	a.after = nil
 	req := request{
 		method: http.MethodPatch,
 		path:   path.Join(collectionOf(o).path(), o.Name),
 		query:  query,
 		accept: acceptJSON,
-		body:   v.r.Objects[i].JSON,
-		into:   &after,
+		body:   body,
+		into:   &a.after,
 		again:  v.justDeclared(o),
+		final:  c.refused,
 	}
 	if v.r.Force {
 		query.Set("force", "true")
@@ -74,59 +97,14 @@ func (v *delivery) send(ctx context.Context, i int, ask bool) (lifecycle.ChangeT
 	} else {
 		req.before = v.r.Guard
 	}
-	code, err := v.client.do(ctx, req)
+	a.code, err = v.client.do(ctx, req)
 	if err != nil {
-		if ask && v.comes(o, err) {
-			return lifecycle.ChangeCreated, nil
-		}
-		return "", err
+		return err
 	}
-	if (&unstructured.Unstructured{Object: after}).GetDeletionTimestamp() != nil && o.Kind == "Namespace" && o.Group == "" {
-		return "", errDeleting
+	if (&unstructured.Unstructured{Object: a.after}).GetDeletionTimestamp() != nil && o.Kind == "Namespace" && o.Group == "" {
+		return errDeleting
 	}
-	if !ask {
-		if v.seen[i], err = seenOf(o, after, v.manager); err != nil {
-			return "", err
-		}
-	}
-	return v.compare(o, code, after, ask), nil
-}
-
-func (v *delivery) compare(o receipt.Object, code int, after object, ask bool) lifecycle.ChangeType {
-	before, known := v.before[keyOf(o)]
-	switch {
-	case code == http.StatusCreated:
-		return lifecycle.ChangeCreated
-	case known && ask && reflect.DeepEqual(timeless(before), timeless(after)):
-		return lifecycle.ChangeUnchanged
-	case known && !ask && versionOf(before) == versionOf(after):
-		return lifecycle.ChangeUnchanged
-	}
-	return lifecycle.ChangeConfigured
-}
-
-func versionOf(o object) string {
-	return (&unstructured.Unstructured{Object: o}).GetResourceVersion()
-}
-
-// timeless returns the object without what changes at every write, since a dry
-// run has no resource version of its own, and without what controllers write
-// while we look.
-func timeless(o object) object {
-	o = (&unstructured.Unstructured{Object: o}).DeepCopy().Object
-	meta, _, _ := unstructured.NestedMap(o, "metadata")
-	delete(meta, "resourceVersion")
-	managed, _ := meta["managedFields"].([]any)
-	meta["managedFields"] = slices.DeleteFunc(managed, func(m any) bool {
-		e, ok := m.(object)
-		if ok {
-			delete(e, "time")
-		}
-		return ok && e["subresource"] == "status"
-	})
-	o["metadata"] = meta
-	delete(o, "status")
-	return o
+	return nil
 }
 
 // justDeclared says of which answers an object of a kind that this delivery
@@ -157,6 +135,18 @@ func (v *delivery) comes(o receipt.Object, err error) bool {
 	}
 	_, declared := v.kinds[schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind}]
 	return declared
+}
+
+// change says what an answer means.
+func change(a answer, ask bool) lifecycle.ChangeType {
+	switch {
+	case a.code == http.StatusCreated:
+		return lifecycle.ChangeCreated
+	case a.before == nil:
+	case ask && sameButTimes(a.before, a.after), !ask && versionOf(a.before) == versionOf(a.after):
+		return lifecycle.ChangeUnchanged
+	}
+	return lifecycle.ChangeConfigured
 }
 
 func sortConflicts(c []lifecycle.Conflict) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// lastWords bounds the reading of pods after the wait itself has ended.
-	lastWords = 5 * time.Second
+	// farewell bounds the reading of pods after the wait itself has ended.
+	farewell = 5 * time.Second
 	// askPods is how often the pods of what is not healthy are read while it is
 	// waited for: they say why long before their workload does, and are not
 	// watched, since that is a right more.
@@ -51,6 +51,7 @@ func (d *Deliverer) Wait(ctx context.Context, r lifecycle.ObserveRequest) (lifec
 				return lifecycle.Observation{}, err
 			}
 		}
+		r.Completed = v.completed()
 		if len(unready) > 0 {
 			return d.unhealthy(ctx, v)
 		}
@@ -86,6 +87,8 @@ func (d *Deliverer) watch(ctx context.Context, v *view, unready []lifecycle.Obje
 			v.learn(n)
 			unready = v.unready()
 		case <-pods.C:
+			d.recall(wctx, v)
+			unready = v.unready()
 			if !asking {
 				asking = true
 				some := v.some(unready)
@@ -119,10 +122,11 @@ func (v *view) learn(n news) {
 	switch {
 	case n.full:
 		v.replace(n.all)
-	case n.gone:
-		delete(v.held, keyIn(of, n.item))
 	default:
-		v.held[keyIn(of, n.item)] = n.item
+		v.hold(keyIn(of, n.item), n.item)
+		if n.gone {
+			delete(v.held, keyIn(of, n.item))
+		}
 	}
 }
 
@@ -144,7 +148,7 @@ func (d *Deliverer) unhealthy(ctx context.Context, v *view) (lifecycle.Observati
 	}
 	e := &lifecycle.UnhealthyError{Unready: o.Unready, Err: context.Cause(ctx)}
 	// The reasons are worth a moment more than the caller had.
-	dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	d.addDetails(dctx, v, o.Unready)
 	return o, e
