@@ -52,7 +52,11 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if err != nil {
 		return d.failed(ctx, seen, err)
 	}
-	return d.prove(ctx, seen)
+	if err := d.prove(ctx, seen); err != nil {
+		return err
+	}
+	d.retain(ctx)
+	return nil
 }
 
 // decideAgain notices what happened between reading the target and holding its

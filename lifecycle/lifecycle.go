@@ -78,6 +78,11 @@ type Config struct {
 	Actor string
 	// Jobs is how many images are built at once. The default is 4.
 	Jobs int
+	// Keep is how many of the newest receipts are kept, at least MinKeep. Beside
+	// them are kept the applied and the live one, and of each the receipts before
+	// it that orphans are searched for by. After a delivery became live, others are
+	// dropped. The default, zero, keeps all.
+	Keep int
 	// Log receives what is no event. The default discards.
 	Log *slog.Logger
 	// Now tells the time that events and outcomes carry. The default is
@@ -107,6 +112,9 @@ func New(c Config) (*Lifecycle, error) {
 	require(c.Registry != nil, "Registry")
 	require(c.Renderer != nil, "Renderer")
 	require(c.Deliverer != nil, "Deliverer")
+	if c.Keep != 0 && c.Keep < MinKeep {
+		missing = append(missing, fmt.Errorf("lifecycle: Config.Keep is %d, and must be at least %d", c.Keep, MinKeep))
+	}
 	if len(missing) > 0 {
 		return nil, errors.Join(missing...)
 	}

@@ -74,6 +74,8 @@ type ReconcileResult struct {
 	// Orphans are objects of earlier receipts that this one does not name.
 	// They are listed and never deleted.
 	Orphans []receipt.Object
+	// Dropped are the receipts that are kept no longer, see Config.Keep.
+	Dropped []receipt.ID
 	// Took is how long it all took.
 	Took time.Duration
 }

@@ -146,7 +146,7 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		Deliverer: way.deliverer,
 		Transport: way.transport,
 		Reserved:  reserved(t.Namespace),
-		Actor:     o.Actor, Jobs: o.Jobs, Log: o.Log,
+		Actor:     o.Actor, Jobs: o.Jobs, Keep: t.Receipts.Keep, Log: o.Log,
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // parseTarget reads a document and adds its name to those that are taken.
@@ -28,7 +29,7 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 	doc := root.Map("apiVersion", "kind", "metadata", "spec")
 	doc.Required("apiVersion").String(strictyaml.Equal(catalogue.APIVersion))
 	metadata := doc.Required("metadata").Map("name")
-	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit")
+	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit", "receipts")
 	buildkit := parseBuildKit(spec.Optional("buildkit"), spec.Optional("git"))
 	return Target{
 		Name:      metadata.Required("name").String(checkLabel, unique),
@@ -39,7 +40,20 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 		Deliver:   parseDeliver(spec.Optional("deliver")),
 		Git:       parseGit(spec.Optional("git"), buildkit != nil && buildkit.Job != nil),
 		BuildKit:  buildkit,
+		Receipts:  parseReceipts(spec.Optional("receipts")),
 	}
+}
+
+func parseReceipts(n strictyaml.Node) Receipts {
+	const most = 1000 // each is an object of the target
+	if !n.Present() {
+		return Receipts{Keep: DefaultReceipts}
+	}
+	r := Receipts{Keep: DefaultReceipts}
+	if keep := n.Map("keep").Optional("keep"); keep.Present() {
+		r.Keep = keep.Int(lifecycle.MinKeep, most)
+	}
+	return r
 }
 
 func orDefault(value, fallback string) string {

@@ -68,6 +68,7 @@ spec:
       sshSecret: keys
       resources: {requests: {cpu: "2"}, limits: {memory: 4Gi}}
       nodeSelector: {example.com/pool: builds}
+  receipts: {keep: 20}
 ---
 kind: Other
 `
@@ -109,7 +110,13 @@ kind: Other
 			Resources:    standard.BuildKitResources{Requests: map[string]string{"cpu": "2"}, Limits: map[string]string{"memory": "4Gi"}},
 			NodeSelector: map[string]string{"example.com/pool": "builds"},
 		}},
+		Receipts: standard.Receipts{Keep: 20},
 	}}
+	for i := range want {
+		if want[i].Receipts.Keep == 0 {
+			want[i].Receipts.Keep = standard.DefaultReceipts
+		}
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -140,6 +147,7 @@ var refusedSpecs = []struct{ name, in, want string }{
 	{"Argo CD without applications", spec("deliver: {argocd: {applications: []}}", registry), "p:6:36: spec.deliver.argocd.applications: is empty: name the Applications"},
 	{"Application twice", spec("deliver: {argocd: {applications: [a, {name: a, path: b}]}}", registry), "p:6:47: spec.deliver.argocd.applications[1].name: is listed twice"},
 	{"Application without folders", spec("deliver: {argocd: {applications: [{name: a, paths: []}]}}", registry), "p:6:54: spec.deliver.argocd.applications[0].paths: is empty: name the folders"},
+	{"few receipts", spec("receipts: {keep: 9}", registry), "p:6:20: spec.receipts.keep: is 9, and must be from 10 to 1000"},
 	{"apply with a field", spec("deliver: {apply: {force: true}}", registry), "p:6:21: spec.deliver.apply.force: is not known: no field is expected here"},
 	{"Git with a password", spec("git: {url: 'https://me:hunter2@git.example.com/r'}", registry),
 		"p:6:14: spec.git.url: has credentials, and this file is no place for them: use Git's credential helpers"},
