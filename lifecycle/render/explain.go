@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +39,7 @@ func (s *scanner) explain(err error) error {
 	for _, root := range []string{".." + treeRoot + "/", treeRoot + "/"} {
 		msg = strings.ReplaceAll(msg, root, "")
 	}
+	msg = addressOf.ReplaceAllString(msg, "a generator")
 	for _, secret := range append(s.secrets, s.secretValues()...) {
 		if len(secret) > 2 { // shorter ones are in every message
 			msg = strings.ReplaceAll(msg, secret, "[redacted]")
@@ -48,6 +50,10 @@ func (s *scanner) explain(err error) error {
 	}
 	return errors.New(msg)
 }
+
+// addressOf is how kustomize names a generator: by where it is in memory, which is
+// another place each time.
+var addressOf = regexp.MustCompile(`generator &\{0x[^}]*\}`)
 
 // manifestProblem says what is wrong with a file of objects, and where. It
 // splits the file as kustomize does, whose lines count from the last split.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -222,36 +221,6 @@ func TestRootOverlay(t *testing.T) {
 	if len(got.Objects) != 2 {
 		t.Errorf("want 2 objects, got %v", got.Objects)
 	}
-}
-
-// TestParallel renders overlays with and without schemas of their own at once:
-// what one sets is not seen by another.
-func TestParallel(t *testing.T) {
-	t.Parallel()
-	all := fixtures(t)
-	want := map[string]lifecycle.Rendering{}
-	for name, files := range all {
-		want[name] = mustRender(t, files, request)
-	}
-	var wg sync.WaitGroup
-	shared := render.New()
-	for i := range 50 {
-		names := []string{"bases", "schema", "components", "patches"}
-		name := names[i%len(names)]
-		wg.Go(func() {
-			r := request
-			r.Tree, _ = treeOf(all[name])
-			got, err := shared.Render(t.Context(), r)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if diff := cmp.Diff(want[name], got); diff != "" {
-				t.Errorf("%s differs (-alone +in parallel):\n%s", name, diff)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // TestQuiet has deprecated fields that kustomize warns of on standard error.

@@ -1,0 +1,82 @@
+package render_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/render"
+)
+
+// TestThousandInParallel renders overlays with and without schemas of their own at
+// once, a thousand in all: what one sets is not seen by another, and nothing of
+// them is left. Not parallel to other tests: it counts what the process has.
+func TestThousandInParallel(t *testing.T) {
+	all := fixtures(t)
+	want := map[string]lifecycle.Rendering{}
+	for name, files := range all {
+		want[name] = mustRender(t, files, request)
+	}
+	shared := render.New()
+	batch := func(n int) {
+		var wg sync.WaitGroup
+		for i := range n {
+			name := []string{"bases", "components", "patches"}[i%3]
+			if i%100 == 0 {
+				name = "schema"
+			}
+			wg.Go(func() {
+				r := request
+				r.Tree, _ = treeOf(all[name])
+				got, err := shared.Render(t.Context(), r)
+				if diff := cmp.Diff(want[name], got); diff != "" || err != nil {
+					t.Errorf("%s: %v (-alone +in parallel):\n%s", name, err, diff)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	batch(200) // what the first ones set up stays
+	before := holdings(t)
+	batch(800)
+	after := holdings(t)
+	if after.goroutines > before.goroutines || after.files > before.files {
+		t.Errorf("%d goroutines and %d open files became %d and %d", before.goroutines, before.files, after.goroutines, after.files)
+	}
+	// A render of these takes about a megabyte while it runs.
+	const slack = 8 << 20
+	if after.heap > before.heap+slack {
+		t.Errorf("%d bytes became %d", before.heap, after.heap)
+	}
+}
+
+type held struct {
+	goroutines, files int
+	heap              uint64
+}
+
+func holdings(t *testing.T) held {
+	t.Helper()
+	runtime.GC()
+	runtime.GC() // what finalizers held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h := held{goroutines: runtime.NumGoroutine(), heap: m.HeapAlloc}
+	if runtime.GOOS == "linux" {
+		files, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("open files: %d, %v", len(files), err)
+		}
+		for _, f := range files {
+			if _, err := os.Readlink(f); err == nil {
+				h.files++
+			}
+		}
+	}
+	return h
+}
