@@ -90,9 +90,10 @@ func foreign(held object, target, manager string) (owner string, yes bool) {
 	u := unstructured.Unstructured{Object: held}
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
 	entries := managers(held)
-	if labels[keys.Target] == target || slices.ContainsFunc(entries, func(e managedBy) bool {
-		// What Pharos itself prepares for a target has the manager without its name.
-		return e.operation == "Apply" && e.manager == manager || e.manager == keys.Manager
+	of := labels[keys.Target]
+	if of == target || slices.ContainsFunc(entries, func(e managedBy) bool {
+		// What Pharos itself prepares has the manager without a target's name.
+		return of == "" && (e.manager == keys.Manager || e.operation == "Apply" && e.manager == manager)
 	}) {
 		return "", false
 	}
@@ -103,8 +104,8 @@ func foreign(held object, target, manager string) (owner string, yes bool) {
 		}
 	}
 	switch by := labels[keys.ManagedBy]; {
-	case labels[keys.Target] != "":
-		return "the target " + strconv.Quote(labels[keys.Target]), true
+	case of != "":
+		return "the target " + strconv.Quote(of), true
 	case annotations["meta.helm.sh/release-name"] != "":
 		return "the Helm release " + strconv.Quote(annotations["meta.helm.sh/release-name"]), true
 	case annotations["argocd.argoproj.io/tracking-id"] != "":

@@ -213,3 +213,14 @@ spec:
       containers:
       - name: api
         image: registry.invalid/api@sha256:0000000000000000000000000000000000000000000000000000000000000000`
+
+// onceGuard is a guard that does something before the first write.
+func onceGuard(first *bool, do func()) func(context.Context) error {
+	return func(context.Context) error {
+		if *first {
+			*first = false
+			do()
+		}
+		return nil
+	}
+}
