@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/processgroup"
 )
 
 // ErrNotFound is matched by the error of New and of Environment.Find if there is
@@ -70,7 +72,7 @@ func (c *Command) Run(ctx context.Context, dir string, settings map[string]strin
 	cmd := Process(ctx, c.path, dir, env, args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := failed(ctx, args, &errOut, cmd.Run())
+	err := failed(ctx, args, &errOut, processgroup.Run(cmd))
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}

@@ -6,5 +6,5 @@
 // "go env -w" wrote only such settings. What decides which files and programs
 // result (GOFLAGS, GOOS, GOEXPERIMENT, CGO_ENABLED, …) comes from the caller, or
 // has one fixed value. A command ends, with all that it started, when its context
-// does.
+// or this process does.
 package gocommand

@@ -9,17 +9,19 @@ import (
 	"maps"
 	"os/exec"
 	"time"
+
+	"github.com/pharos-dev/pharos/internal/processgroup"
 )
 
-// Process is a run of the go command at path, in a folder, that ends, with all
-// that it started, when ctx does. The caller sets its outputs and runs it.
+// Process is a run of the go command at path, in a folder. The caller sets its
+// outputs, and has processgroup.Run run it: it ends, with all that it started, when
+// ctx does.
 func Process(ctx context.Context, path, dir string, env Environment, args ...string) *exec.Cmd {
 	env = maps.Clone(env)
 	env.Set("PWD", dir)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = dir, env.List()
 	cmd.WaitDelay = 5 * time.Second // for the last of its output, which a child may hold open
-	ownGroup(cmd)
 	return cmd
 }
 
@@ -46,7 +48,7 @@ func Ask(ctx context.Context, path, dir string, env Environment, toolchain strin
 	cmd := Process(ctx, path, dir, env, append([]string{"env", "-json", "GOVERSION"}, userSettings...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, errOut
-	if err := cmd.Run(); err != nil {
+	if err := processgroup.Run(cmd); err != nil {
 		return "", nil, err
 	}
 	if err := json.Unmarshal(out.Bytes(), &user); err != nil {

@@ -1,2 +1,3 @@
-// Package processgroup makes the end of a command the end of what it started.
+// Package processgroup makes the end of a command, and that of the process that
+// runs it, the end of what it started.
 package processgroup

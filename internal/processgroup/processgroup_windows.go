@@ -15,3 +15,10 @@ func Own(cmd *exec.Cmd) {
 		return cmd.Process.Kill()
 	}
 }
+
+// Run runs a command of exec.CommandContext, and all that it starts ends with
+// it when its context does.
+func Run(cmd *exec.Cmd) error {
+	Own(cmd)
+	return cmd.Run()
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/gocommand"
+	"github.com/pharos-dev/pharos/internal/processgroup"
 )
 
 // caches keeps builds that begin together on a Go build cache without the
@@ -85,6 +86,6 @@ func (b *build) standardLibraryIsCached(ctx context.Context, m *module, tc *tool
 	var said bytes.Buffer
 	cmd := gocommand.Process(ctx, b.goCommand, b.disk(m.dir), b.compileEnv(m, tc, p), append(args, "fmt")...)
 	cmd.Stdout = &said
-	err := cmd.Run()
+	err := processgroup.Run(cmd)
 	return err == nil && strings.TrimSpace(said.String()) == "false"
 }

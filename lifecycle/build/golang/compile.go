@@ -11,6 +11,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/gocommand"
+	"github.com/pharos-dev/pharos/internal/processgroup"
 )
 
 // compile builds the package for one platform and returns the program's path.
@@ -27,7 +28,7 @@ func (b *build) compile(ctx context.Context, m *module, tc *toolchain, p catalog
 	printed := b.output.writer(b.folder.Path())
 	cmd := gocommand.Process(ctx, b.goCommand, b.disk(m.dir), b.compileEnv(m, tc, p), args...)
 	cmd.Stdout, cmd.Stderr = printed, printed
-	err = b.share(ctx, m, tc, p, cmd.Run)
+	err = b.share(ctx, m, tc, p, func() error { return processgroup.Run(cmd) })
 	printed.flush()
 	if err != nil {
 		if ctx.Err() != nil {

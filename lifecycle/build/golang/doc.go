@@ -77,8 +77,8 @@
 // A build has one private folder in [Config].TempDir, named "pharos-go-" and a
 // random number and locked as long as the build runs. It is removed when the
 // build ends, in whatever way. When ctx ends, the go command and all that it
-// started are killed. If the building process is killed itself, the next build in
-// the same TempDir removes the folder. On file systems that are shared between
+// started are killed; so are they, other than on Windows, when the building process
+// is killed itself. The next build in the same TempDir removes the folder then. On file systems that are shared between
 // machines the locks may not hold: use a local TempDir.
 //
 // All builds of a user share a build cache: the folder "pharos" inside of GOCACHE, as

@@ -146,9 +146,8 @@ func TestNextBuildRemovesWhatAKilledOneLeft(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the killed builder says that all went well")
 	}
-	// Nobody kills a dead builder's Go command; it ends as its cache does.
-	_ = conn.Close()
-
+	// Its Go command ends with it, and what that started.
+	ended(t, conn)
 	f.build(r)
 }
 
