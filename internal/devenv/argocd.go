@@ -47,7 +47,7 @@ type argoCDReady struct {
 	Logs      map[string]string `json:"logs"`
 }
 
-// StartArgoCD builds Argo CD where needed (see [ArgoCDProgram]), applies to the cluster what it wants to find there, starts it, and
+// StartArgoCD builds Argo CD where needed (see [ArgoCDProgram]), creates in the cluster what it wants to find there, starts it, and
 // waits until its programs say that they are healthy. A cluster can have one.
 //
 // ctx bounds the start, not Argo CD's life: that ends with [ArgoCD.Stop] or with this process, whichever comes first. It

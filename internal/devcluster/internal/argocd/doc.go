@@ -2,7 +2,7 @@
 // the redis that they share, and a Git server for what they fetch, each listening on the machine's loopback.
 //
 // All but the Git server are one program, that of the nested module internal/devcluster/argocd, which is several by the
-// names that links give it. What Argo CD wants to find in the cluster is applied from its own manifests: the custom
+// names that links give it. What Argo CD wants to find in the cluster is created from its own manifests: the custom
 // resource definitions and, in the namespace argocd, its ConfigMaps and its Secret. The AppProject "default", which
 // Argo CD's own API server makes otherwise, lets Applications do everything.
 //

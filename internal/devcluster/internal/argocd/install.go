@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,10 +21,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// applied are the folders of Argo CD's manifests whose objects it cannot do without.
-var applied = []string{"crds", filepath.Join("base", "config")}
+// folders are those of Argo CD's manifests whose objects it cannot do without.
+var folders = []string{"crds", filepath.Join("base", "config")}
 
-// resources are the kinds of objects that are applied.
+// resources are the kinds of objects that are created.
 var resources = map[string]struct {
 	schema.GroupVersionResource
 	clusterWide bool
@@ -35,49 +36,54 @@ var resources = map[string]struct {
 	"AppProject":               {schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "appprojects"}, false},
 }
 
-// install applies what Argo CD wants to find in the cluster.
-func install(ctx context.Context, kubeconfig, manifests string) error {
+// large is the kind of object whose definition takes the API server seconds; nothing that runs here waits for it.
+const large = "applicationsets.argoproj.io"
+
+// installation is what Argo CD wants to find in the cluster.
+type installation struct {
+	client dynamic.Interface
+	// first is to be there before it starts, and then later.
+	first, later []*unstructured.Unstructured
+}
+
+func newInstallation(kubeconfig, manifests string) (*installation, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	objects := []*unstructured.Unstructured{object("v1", "Namespace", Namespace, nil)}
-	for _, dir := range applied {
-		more, err := read(filepath.Join(manifests, dir))
+	in := &installation{client: client, first: []*unstructured.Unstructured{object("v1", "Namespace", Namespace, nil)}}
+	for _, dir := range folders {
+		objects, err := read(filepath.Join(manifests, dir))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		objects = append(objects, more...)
+		for _, o := range objects {
+			if o.GetName() == large {
+				in.later = append(in.later, o)
+				continue
+			}
+			in.first = append(in.first, o)
+		}
 	}
-	for _, o := range objects {
-		switch o.GetKind() + "/" + o.GetName() {
-		case "Secret/argocd-secret":
+	for _, o := range in.first {
+		if o.GetKind() == "Secret" && o.GetName() == "argocd-secret" {
 			// Argo CD's API server makes it otherwise.
 			o.Object["stringData"] = map[string]any{"server.secretkey": rand.Text()}
 		}
-		if err := apply(ctx, client, o); err != nil {
-			return err
-		}
-	}
-	for _, o := range objects {
-		if o.GetKind() == "CustomResourceDefinition" {
-			if err := awaitEstablished(ctx, client, o.GetName()); err != nil {
-				return err
-			}
-		}
 	}
 	anything := []any{map[string]any{"group": "*", "kind": "*"}}
-	return apply(ctx, client, object("argoproj.io/v1alpha1", "AppProject", "default", map[string]any{
+	in.first = append(in.first, object("argoproj.io/v1alpha1", "AppProject", "default", map[string]any{
 		"sourceRepos":                []any{"*"},
 		"destinations":               []any{map[string]any{"namespace": "*", "server": "*"}},
 		"clusterResourceWhitelist":   anything,
 		"namespaceResourceWhitelist": anything,
 	}))
+	return in, nil
 }
 
 func object(apiVersion, kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -134,18 +140,25 @@ func readFile(path string) (objects []*unstructured.Unstructured, err error) {
 	}
 }
 
-func apply(ctx context.Context, client dynamic.Interface, o *unstructured.Unstructured) error {
-	known, ok := resources[o.GetKind()]
-	if !ok {
-		return fmt.Errorf("apply %s %s: objects of this kind are not expected", o.GetKind(), o.GetName())
-	}
-	var to dynamic.ResourceInterface = client.Resource(known.GroupVersionResource)
-	if !known.clusterWide {
-		to = client.Resource(known.GroupVersionResource).Namespace(Namespace)
-	}
-	_, err := to.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "devcluster", Force: true})
-	if err != nil {
-		return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+// create creates objects in this order. What is there already stays as it is.
+func (in *installation) create(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, o := range objects {
+		known, ok := resources[o.GetKind()]
+		if !ok {
+			return fmt.Errorf("create %s %s: objects of this kind are not expected", o.GetKind(), o.GetName())
+		}
+		var to dynamic.ResourceInterface = in.client.Resource(known.GroupVersionResource)
+		if !known.clusterWide {
+			to = in.client.Resource(known.GroupVersionResource).Namespace(Namespace)
+		}
+		if _, err := to.Create(ctx, o, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		if o.GetKind() == "CustomResourceDefinition" {
+			if err := awaitEstablished(ctx, in.client, o.GetName()); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

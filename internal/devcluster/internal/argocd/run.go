@@ -70,9 +70,18 @@ func Run(ctx context.Context, c Config) error {
 }
 
 func (c Config) run(ctx context.Context) error {
-	if err := install(ctx, c.Kubeconfig, c.Manifests); err != nil {
+	in, err := newInstallation(c.Kubeconfig, c.Manifests)
+	if err != nil {
 		return fmt.Errorf("prepare the cluster for Argo CD: %w", err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := in.create(ctx, in.first); err != nil {
+		return fmt.Errorf("prepare the cluster for Argo CD: %w", err)
+	}
+	c.Log.Info("the cluster has what Argo CD starts with")
+	later := make(chan error, 1)
+	go func() { later <- in.create(ctx, in.later) }()
 	gitURL, err := c.serveGit()
 	if err != nil {
 		return err
@@ -88,6 +97,10 @@ func (c Config) run(ctx context.Context) error {
 		}
 		c.Log.Info("ready", "program", name)
 	}
+	if err := <-later; err != nil {
+		return fmt.Errorf("prepare the cluster for Argo CD: %w", err)
+	}
+	c.Log.Info("the cluster has all of it")
 	c.Ready(Ready{Namespace: Namespace, GitURL: gitURL, Logs: p.logs()})
 	for {
 		select {
