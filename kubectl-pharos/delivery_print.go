@@ -11,16 +11,18 @@ import (
 // deliveryFields are what a command that delivers prints for programs.
 type deliveryFields struct {
 	subject  string
-	Target   string              `json:"target,omitempty"`
-	Commit   string              `json:"commit,omitempty"`
-	DryRun   bool                `json:"dryRun,omitempty"`
-	Plan     *lifecycle.Plan     `json:"plan,omitempty"`
-	Receipt  receipt.ID          `json:"receipt,omitempty"`
-	Changes  []lifecycle.Change  `json:"changes,omitempty"`
-	Orphans  []receipt.Object    `json:"orphans,omitempty"`
-	Findings []lifecycle.Finding `json:"findings,omitempty"`
-	Seconds  float64             `json:"seconds"`
-	Error    string              `json:"error,omitempty"`
+	foreseen []lifecycle.Change     // of the preparation
+	Target   string                 `json:"target,omitempty"`
+	Commit   string                 `json:"commit,omitempty"`
+	DryRun   bool                   `json:"dryRun,omitempty"`
+	Plan     *lifecycle.Plan        `json:"plan,omitempty"`
+	Receipt  receipt.ID             `json:"receipt,omitempty"`
+	Changes  []lifecycle.Change     `json:"changes,omitempty"`
+	Orphans  []receipt.Object       `json:"orphans,omitempty"`
+	Steps    []lifecycle.StepResult `json:"steps,omitempty"` // of the preparation
+	Findings []lifecycle.Finding    `json:"findings,omitempty"`
+	Seconds  float64                `json:"seconds"`
+	Error    string                 `json:"error,omitempty"`
 }
 
 // print writes what became of it. A program gets an answer after a failure too.
@@ -49,7 +51,7 @@ func (o *deliveryOptions) printHuman(f deliveryFields, res lifecycle.ReconcileRe
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
 	}
 	if o.dryRun != "" {
-		o.printForeseen(res.Changes)
+		o.printForeseen(append(f.foreseen, res.Changes...))
 	}
 	what := fmt.Sprintf("%s %q", shortID(f.Commit), f.subject)
 	switch {

@@ -100,6 +100,8 @@ func exitCode(err error) int {
 		return exitSource
 	case is(lifecycle.ErrUnreachable):
 		return exitUnreachable
+	case is(lifecycle.ErrNoRollback):
+		return exitNotSo
 	}
 	return exitUsage
 }

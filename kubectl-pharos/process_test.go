@@ -114,7 +114,7 @@ func TestInterrupt(t *testing.T) {
 			ns := devtest.Namespace(t, c)
 			dir, env := waitingRepository(t, ns), []string{"KUBECONFIG=" + devtest.Kubeconfig(t, c.Config())}
 
-			p := start(t, dir, env, "reconcile")
+			p := start(t, dir, env, "deploy")
 			p.await("waiting for Deployment " + ns + "/api: ")
 			stderr, code := p.end(signal)
 			if code != exitInterrupted || !strings.Contains(stderr, "error: ") || !strings.HasSuffix(stderr, "\ninterrupted\n") || p.stdout.Len() > 0 {

@@ -33,6 +33,8 @@ func (p *progress) event(e lifecycle.Event) {
 		for _, f := range e.Findings {
 			linef(p.w, "warning: %s: %s", f.Subject, f.Message)
 		}
+	case lifecycle.EventStepPrepared:
+		linef(p.w, "prepared %s", e.Step)
 	case lifecycle.EventPlanned:
 		linef(p.w, "%s: %s", e.Target, e.Plan.Decision)
 		for _, r := range e.Plan.Reasons {

@@ -29,7 +29,7 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Give everything on a Kubernetes target an owner and, where it should not last, an end",
 		Long: `Give everything on a Kubernetes target an owner and, where it should not last, an end.
 
-reconcile takes a Git commit to a cluster: it builds only the images whose
+deploy prepares a cluster, and reconcile takes a Git commit to it: it builds only the images whose
 declared inputs changed, records a receipt, delivers by digest, and proves that
 the target is healthy at exactly that commit. What is built from what, and where
 it goes, stands in pharos.yaml at the root of the repository.
@@ -43,7 +43,10 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 		Example: `  # What would be built from the last commit
   kubectl pharos images
 
-  # Bring the target to the last commit
+  # Prepare the target, and bring it to the last commit
+  kubectl pharos deploy
+
+  # Bring it to the next commit
   kubectl pharos reconcile
 
   # What is on the target
@@ -66,7 +69,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags.StringVar(&s.target, "target", "", "The target's name; needed if pharos.yaml has several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 
-	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newDeploy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)

@@ -16,8 +16,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 func TestMain(m *testing.M) {
@@ -91,6 +95,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"remove":     remove,
 	"damage":     damage,
 	"pointers":   pointers,
+	"prepared":   prepared,
 	"restricted": restricted(devtest.Rights{}),
 	"reader": restricted(devtest.Rights{
 		Namespaced: []rbacv1.PolicyRule{
@@ -197,6 +202,35 @@ func pointers(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err := maps.Patch(t.Context(), "pharos-"+ns, types.MergePatchType, []byte(args[0]), metav1.PatchOptions{})
 	ts.Check(err)
+}
+
+// prepared records that the target NS is prepared.
+func prepared(ts *testscript.TestScript, _ bool, _ []string) {
+	t := ts.Value(testingTB{}).(testing.TB)
+	prepareTarget(t, devtest.Cluster(t).Config(), ts.Getenv("NS"))
+}
+
+// prepareTarget records that the target with a namespace's name is prepared in it.
+func prepareTarget(t testing.TB, config *rest.Config, ns string) {
+	t.Helper()
+	cluster, err := standard.NewCluster(config, ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, err := cluster.UID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := standard.NewCheckpoints(config, ns, ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.SetCheckpoint(t.Context(), lifecycle.Checkpoint{}, lifecycle.Checkpoint{
+		APIVersion: lifecycle.CheckpointAPIVersion, Kind: lifecycle.CheckpointKind,
+		Target: receipt.Target{Name: ns, ClusterUID: uid}, Complete: true,
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // restricted has the plugin run as somebody with few rights.

@@ -69,23 +69,34 @@ func (o *statusOptions) run(ctx context.Context) error {
 }
 
 type statusFields struct {
-	ClusterUID string                   `json:"clusterUID"`
-	IsLive     bool                     `json:"isLive"`
-	Head       headFields               `json:"head"`
-	Applied    *receiptFields           `json:"applied,omitempty"`
-	Live       *receiptFields           `json:"live,omitempty"`
-	Last       *receipt.Outcome         `json:"lastOutcome,omitempty"`
-	Unreadable []unreadableFields       `json:"unreadable,omitempty"`
-	Lease      leaseFields              `json:"lease"`
-	Objects    int                      `json:"objects"`
-	Unready    []lifecycle.ObjectStatus `json:"unready,omitempty"`
-	Drifted    []lifecycle.ObjectStatus `json:"drifted,omitempty"`
-	Orphans    []receipt.Object         `json:"orphans,omitempty"`
+	ClusterUID   string                   `json:"clusterUID"`
+	IsLive       bool                     `json:"isLive"`
+	Head         headFields               `json:"head"`
+	Applied      *receiptFields           `json:"applied,omitempty"`
+	Live         *receiptFields           `json:"live,omitempty"`
+	Last         *receipt.Outcome         `json:"lastOutcome,omitempty"`
+	Unreadable   []unreadableFields       `json:"unreadable,omitempty"`
+	Lease        leaseFields              `json:"lease"`
+	Objects      int                      `json:"objects"`
+	Unready      []lifecycle.ObjectStatus `json:"unready,omitempty"`
+	Drifted      []lifecycle.ObjectStatus `json:"drifted,omitempty"`
+	Orphans      []receipt.Object         `json:"orphans,omitempty"`
+	Applications []receipt.Application    `json:"applications,omitempty"`
+	Failure      *failureFields           `json:"lastFailure,omitempty"`
 }
 
 type receiptFields struct {
+	Receipt    receipt.ID `json:"receipt"`
+	Commit     string     `json:"commit"`
+	RollbackOf receipt.ID `json:"rollbackOf,omitempty"`
+	Created    *time.Time `json:"created,omitempty"`
+}
+
+type failureFields struct {
 	Receipt receipt.ID `json:"receipt"`
 	Commit  string     `json:"commit"`
+	Time    time.Time  `json:"time"`
+	Reason  string     `json:"reason"`
 }
 
 type unreadableFields struct {
@@ -97,7 +108,11 @@ func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	if r == nil {
 		return nil
 	}
-	return &receiptFields{Receipt: r.ID, Commit: r.Record.Commit}
+	f := &receiptFields{Receipt: r.ID, Commit: r.Record.Commit, RollbackOf: r.Record.RollbackOf}
+	if !r.Created.IsZero() {
+		f.Created = &r.Created
+	}
+	return f
 }
 
 func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
@@ -108,13 +123,17 @@ func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
 	fields := statusFields{
 		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
 		Lease: leaseOf(st.Lease), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
+		Applications: st.Observation.Applications,
+	}
+	if f := st.Failure; f != nil {
+		fields.Failure = &failureFields{Receipt: f.ID, Commit: f.Commit, Time: f.Result.Time, Reason: f.Result.Reason}
 	}
 	if st.Applied != nil {
 		fields.Objects = len(st.Applied.Record.Objects)
 	}
 	if fields.Last != nil {
 		last := *fields.Last
-		last.Objects = nil // a hash for each object helps nobody here
+		last = last.Summary() // a hash for each object helps nobody here
 		fields.Last = &last
 	}
 	for _, u := range st.Unreadable {
@@ -137,11 +156,11 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	case st.Applied == nil && len(st.Unreadable) > 0:
 		linef(w, "Applied:  not known: see kubectl pharos reconcile --help about --adopt")
 	case st.Applied == nil:
-		linef(w, "Applied:  nothing yet: kubectl pharos reconcile")
+		linef(w, "Applied:  nothing yet: kubectl pharos deploy")
 	case st.Live != nil && st.Live.ID == st.Applied.ID && len(st.Unreadable) > 0:
 		linef(w, "Commit:   %s, applied and, as the pointers say, live (receipt %s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
 	case st.Live != nil && st.Live.ID == st.Applied.ID:
-		linef(w, "Commit:   %s, applied and live (receipt %s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
+		linef(w, "Commit:   %s, applied and live (receipt %s%s)", shortID(st.Applied.Record.Commit), st.Applied.ID.Short(), age(st.Applied))
 	default:
 		linef(w, "Applied:  %s (receipt %s): this is what the target was told", shortID(st.Applied.Record.Commit), st.Applied.ID.Short())
 		switch {
@@ -153,19 +172,32 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 			linef(w, "Live:     %s (receipt %s): this is what it was last healthy at", shortID(st.Live.Record.Commit), st.Live.ID.Short())
 		}
 	}
+	if st.Applied != nil && st.Applied.Record.RollbackOf != "" {
+		linef(w, "Rollback: to receipt %s", st.Applied.Record.RollbackOf.Short())
+	}
 	if st.Applied != nil && !head.Delivered {
 		linef(w, "HEAD:     %s", head)
 	}
 	if st.Last != nil {
-		linef(w, "Last:     %s %s ago by %s", st.Last.Type, time.Since(st.Last.Time).Round(time.Second), st.Last.Actor)
+		linef(w, "Last:     %s %s ago by %s", st.Last.Type, ago(st.Last.Time), st.Last.Actor)
 		if st.Last.Reason != "" {
 			linef(w, "          %s", indent(st.Last.Reason))
 		}
 	}
-	linef(w, "Lease:    %s", leaseLine(st.Lease))
+	if f := st.Failure; f != nil && (st.Last == nil || st.Last.Type != receipt.OutcomeFailed || f.ID != st.Applied.ID) {
+		linef(w, "Failed:   %s ago at commit %s (receipt %s): %s", ago(f.Result.Time), shortID(f.Commit), f.ID.Short(), indent(f.Result.Reason))
+	}
+	fenced := ""
+	if st.Lease.Held && st.Lease.Mode == lease.ModeMaintain {
+		fenced = "; nobody else delivers until kubectl pharos maintenance off"
+	}
+	linef(w, "Lease:    %s%s", leaseLine(st.Lease), fenced)
 	if st.Applied != nil {
 		linef(w, "Objects:  %d, %d not healthy, %d drifted, %d orphans", len(st.Applied.Record.Objects),
 			len(st.Observation.Unready), len(st.Observation.Drifted), len(st.Observation.Orphans))
+	}
+	for _, a := range st.Observation.Applications {
+		o.printApplication(a)
 	}
 	for _, u := range st.Observation.Unready {
 		linef(w, "  %s: %s", lifecycle.ObjectName(u.Object), indent(u.Reason))

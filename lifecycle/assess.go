@@ -17,6 +17,11 @@ type situation struct {
 	lease      lease.State
 	pointers   receipt.Pointers
 	damage     damage
+	// unprepared is why nothing may be delivered to the target yet; nil if that may
+	// be.
+	unprepared error
+	// preparedOn is the cluster that the checkpoint was written on, if it was read.
+	preparedOn string
 	// adopted says that the target is taken over from another repository.
 	adopted bool
 	// applied and live are the receipts that the pointers name, nil if none.
@@ -53,6 +58,9 @@ func (l *Lifecycle) assess(ctx context.Context) (*situation, error) {
 // dropForeign drops the receipts of another cluster: they say nothing of this
 // one.
 func (s *situation) dropForeign() {
+	if s.preparedOn != "" && s.preparedOn != s.clusterUID {
+		s.unprepared, s.pointers.Repository = &foreignError{names: s.preparedOn, is: s.clusterUID}, ""
+	}
 	same := s.live == s.applied
 	if err := s.foreign(s.applied); err != nil {
 		s.applied, s.damage.applied, s.last, s.seen, s.applications, s.completed = nil, err, nil, nil, nil, nil
@@ -126,6 +134,9 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	if err == nil && s.pointers.Version == "" {
 		s.damage.pointers, err = l.pointersGone(ctx)
 	}
+	if err == nil && s.pointers.Version == "" && s.damage.pointers == nil {
+		err = l.readCheckpoint(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -148,6 +159,29 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 			s.damage.outcomes = goneError("none of them says that it was live, and the pointers do")
 		}
 	}
+	return nil
+}
+
+// readCheckpoint looks whether a target to which nothing was delivered yet is
+// prepared, and for which repository. One that was delivered to is: by this
+// version, or as far as an earlier one needed it.
+func (l *Lifecycle) readCheckpoint(ctx context.Context, s *situation) error {
+	if l.Setup == nil {
+		return nil
+	}
+	at, err := l.Setup.Checkpoints.Checkpoint(ctx)
+	switch {
+	case errors.Is(err, ErrCheckpoint):
+		s.unprepared = err
+		return nil
+	case err != nil:
+		return err
+	case at.Version == "":
+		s.unprepared = errors.New("it was never prepared")
+	case !at.Complete:
+		s.unprepared = errors.New("its preparation did not end")
+	}
+	s.preparedOn, s.pointers.Repository = at.Target.ClusterUID, at.Repository
 	return nil
 }
 

@@ -19,6 +19,12 @@ const (
 	// EventLeaseAwaited: somebody else holds the lease, and the operation waits
 	// for it: Event.Lease. It is sent again when the holder changes.
 	EventLeaseAwaited EventType = "lease-awaited"
+	// EventStepPrepared: a step of the preparation of a target was done, and the
+	// checkpoint has it: Event.Step.
+	EventStepPrepared EventType = "step-prepared"
+	// EventPrepared: the target is prepared for deliveries, and bound to the
+	// repository.
+	EventPrepared EventType = "prepared"
 	// EventPlanned: everything was read and decided: Event.Plan.
 	EventPlanned EventType = "planned"
 	// EventRendered: the overlay was rendered, before anything is built:
@@ -51,8 +57,8 @@ const (
 	EventWaiting EventType = "waiting"
 	// EventHealthy: every object is healthy at its newest generation.
 	EventHealthy EventType = "healthy"
-	// EventOutcomeRecorded: the receipt's outcomes say how the delivery ended:
-	// Event.Outcome.
+	// EventOutcomeRecorded: the receipt's outcomes say how the delivery ended, or
+	// which Jobs completed: Event.Outcome.
 	EventOutcomeRecorded EventType = "outcome-recorded"
 	// EventLiveMoved: the live pointer names the receipt.
 	EventLiveMoved EventType = "live-moved"
@@ -65,7 +71,7 @@ const (
 // EventTypes returns all types of event, in the order of a delivery.
 func EventTypes() []EventType {
 	return []EventType{
-		EventStarted, EventLeaseAwaited, EventPlanned, EventRendered, EventImageReused, EventImageBuilding, EventImageBuilt, EventLeaseAcquired,
+		EventStarted, EventLeaseAwaited, EventStepPrepared, EventPrepared, EventPlanned, EventRendered, EventImageReused, EventImageBuilding, EventImageBuilt, EventLeaseAcquired,
 		EventReceiptWritten, EventCommitPublished, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
 		EventLeaseReleased, EventFinished,
 	}
@@ -88,6 +94,7 @@ type Event struct {
 	Change   *Change             `json:"change,omitempty"`
 	Unready  []ObjectStatus      `json:"unready,omitempty"`
 	Outcome  receipt.OutcomeType `json:"outcome,omitempty"`
+	Step     string              `json:"step,omitempty"`
 	Error    string              `json:"error,omitempty"`
 	Took     time.Duration       `json:"took,omitempty"` // nanoseconds; for EventImageBuilt and EventFinished
 }

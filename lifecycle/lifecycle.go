@@ -69,6 +69,11 @@ type Config struct {
 	// publishes nothing, for a Deliverer that needs no Git server.
 	Transport Transport
 
+	// Setup is how the target is prepared. With one, nothing is delivered to a
+	// target that Deploy did not prepare, unless something was already. Nil wants
+	// no preparation.
+	Setup *Setup
+
 	// Reserved says of an object whether Pharos keeps its own records in it, so
 	// that no overlay may name it; of one without a namespace, whether it would
 	// be so where the Deliverer puts it. Nil reserves none, for records that are
@@ -112,6 +117,8 @@ func New(c Config) (*Lifecycle, error) {
 	require(c.Registry != nil, "Registry")
 	require(c.Renderer != nil, "Renderer")
 	require(c.Deliverer != nil, "Deliverer")
+	require(c.Setup == nil || c.Setup.Writer != nil, "Setup.Writer")
+	require(c.Setup == nil || c.Setup.Checkpoints != nil, "Setup.Checkpoints")
 	if c.Keep != 0 && c.Keep < MinKeep {
 		missing = append(missing, fmt.Errorf("lifecycle: Config.Keep is %d, and must be at least %d", c.Keep, MinKeep))
 	}

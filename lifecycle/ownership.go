@@ -24,6 +24,10 @@ func (o *operation) mayDeliver(ctx context.Context, r ReconcileRequest, s *situa
 			Err: u.Err,
 		}
 	}
+	if s.unprepared != nil && !r.preparing {
+		return &BlockedError{Reason: fmt.Sprintf("target %q is not ready for a delivery: %v", o.Target, s.unprepared),
+			Next: "Prepare it, and deliver to it: kubectl pharos deploy", Err: s.unprepared}
+	}
 	ours, err := belongs(ctx, r, s)
 	if err != nil {
 		return err
@@ -101,6 +105,9 @@ func (d *delivery) repository(ctx context.Context) (string, error) {
 	}
 	if bound == "" || !ours {
 		first, _, err := firstCommit(ctx, repo, d.request.Commit, "")
+		if first == "" && ours {
+			first = d.situation.pointers.Repository // as the checkpoint has it
+		}
 		return first, err
 	}
 	if has, err := hasCommit(ctx, repo, bound); has || err != nil || d.situation.applied == nil {

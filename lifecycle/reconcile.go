@@ -46,6 +46,8 @@ type ReconcileRequest struct {
 	AdoptObjects bool
 	// Events receives what happens; may be nil.
 	Events Sink
+	// preparing says that the target is about to be prepared.
+	preparing bool
 	// CancelBuilds ends the other builds when one fails. The default lets them
 	// finish, so that the next call has less to do. In both cases no further one
 	// begins, nothing is delivered, and all failures are reported together.

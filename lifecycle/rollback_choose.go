@@ -12,7 +12,7 @@ import (
 // ErrNoRollback is matched by the error of Rollback when there is no earlier
 // receipt that was live, when the named one never was, or when its content cannot
 // be had again.
-var ErrNoRollback = errors.New("cannot be rolled back to")
+var ErrNoRollback = errors.New("no rollback")
 
 // earlier is a receipt that was live once.
 type earlier struct {
@@ -49,13 +49,13 @@ func (l *Lifecycle) chooseEarlier(ctx context.Context, id receipt.ID, s *situati
 	}
 	switch {
 	case s.unknown() != nil:
-		return nil, fmt.Errorf("which receipt was live before %w: %s cannot be read. Name the receipt", ErrNoRollback, s.unknown().What)
+		return nil, fmt.Errorf("%w: it is not known what was live before, since %s cannot be read\nName the receipt: kubectl pharos receipts list", ErrNoRollback, s.unknown().What)
 	case s.applied == nil:
-		return nil, fmt.Errorf("nothing %w: nothing was delivered to target %q yet", ErrNoRollback, l.Target)
+		return nil, fmt.Errorf("%w: nothing was delivered to target %q yet", ErrNoRollback, l.Target)
 	case s.applied.RollbackOf != "" && s.last != nil && s.last.Type == receipt.OutcomeAttempt:
 		return l.named(ctx, s.applied.RollbackOf)
 	case s.pointers.Live == "":
-		return nil, fmt.Errorf("nothing %w: no delivery to target %q was live yet", ErrNoRollback, l.Target)
+		return nil, fmt.Errorf("%w: no delivery to target %q was live yet", ErrNoRollback, l.Target)
 	case s.pointers.Live != s.pointers.Applied:
 		return l.named(ctx, s.pointers.Live)
 	}
@@ -75,7 +75,7 @@ func (l *Lifecycle) before(ctx context.Context, r *receipt.Record) (*earlier, er
 			continue
 		}
 		if r.Parent == "" {
-			return nil, fmt.Errorf("nothing %w: no receipt before that of commit %s was live", ErrNoRollback, short(commitOf(r)))
+			return nil, fmt.Errorf("%w: no receipt before that of commit %s was live", ErrNoRollback, short(commitOf(r)))
 		}
 		e, err := l.named(ctx, r.Parent)
 		if err == nil || !errors.Is(err, errNeverLive) {
@@ -86,7 +86,7 @@ func (l *Lifecycle) before(ctx context.Context, r *receipt.Record) (*earlier, er
 }
 
 // errNeverLive says of a receipt that is read that it never was live.
-var errNeverLive = fmt.Errorf("%w: it never was live", ErrNoRollback)
+var errNeverLive = errors.New("it never was live")
 
 // named reads a receipt that was live once. With errNeverLive it returns the one
 // that never was.
@@ -105,7 +105,7 @@ func (l *Lifecycle) named(ctx context.Context, id receipt.ID) (*earlier, error) 
 		}
 	}
 	if e.live.IsZero() {
-		return e, fmt.Errorf("receipt %s %w\nSee which were: kubectl pharos receipts list", id.Short(), errNeverLive)
+		return e, fmt.Errorf("%w to receipt %s: %w\nSee which were: kubectl pharos receipts list", ErrNoRollback, id.Short(), errNeverLive)
 	}
 	return e, nil
 }
@@ -121,7 +121,7 @@ func (l *Lifecycle) afterRollback(ctx context.Context, w *want, s *situation) st
 
 func (l *Lifecycle) noEarlier(id receipt.ID, err error) error {
 	if unusable(err) {
-		return fmt.Errorf("receipt %s %w: %w\nName another one: kubectl pharos receipts list", id.Short(), ErrNoRollback, err)
+		return fmt.Errorf("%w to receipt %s: %w\nName another one: kubectl pharos receipts list", ErrNoRollback, id.Short(), err)
 	}
 	return fmt.Errorf("read receipt %s of target %q: %w", id.Short(), l.Target, err)
 }

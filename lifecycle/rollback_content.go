@@ -16,7 +16,7 @@ func commitOf(r *receipt.Record) source.ID { return source.ID(r.Commit) }
 
 // noRollback says of an error that for it the earlier receipt cannot be delivered.
 func (d *delivery) noRollback(err error) error {
-	return fmt.Errorf("receipt %s %w: %w", d.earlier.id.Short(), ErrNoRollback, err)
+	return fmt.Errorf("%w to receipt %s: %w", ErrNoRollback, d.earlier.id.Short(), err)
 }
 
 // wantEarlier reads the receipt's commit, and takes the images from the receipt.

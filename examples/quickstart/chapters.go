@@ -24,7 +24,7 @@ func (s *story) firstCommit(ctx context.Context, c *chapter) error {
 	if err := s.commit(ctx, "Open the shop"); err != nil {
 		return err
 	}
-	if err := s.reconcile(ctx, c, patience); err != nil {
+	if err := s.deliver(ctx, c, patience, "deploy", (*delivery).deploy); err != nil {
 		return err
 	}
 	return c.delivered(s.built("orders", "stock", "storefront")...)

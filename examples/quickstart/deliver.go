@@ -52,6 +52,17 @@ func (d *delivery) reconcile(ctx context.Context, r lifecycle.ReconcileRequest) 
 	return l.Reconcile(ctx, r)
 }
 
+// deploy prepares the target, and brings it to the commit.
+func (d *delivery) deploy(ctx context.Context, r lifecycle.ReconcileRequest) (lifecycle.ReconcileResult, error) {
+	l, err := standard.New(d.target, d.options)
+	if err != nil {
+		return lifecycle.ReconcileResult{}, err
+	}
+	r.Commit = d.commit
+	res, err := l.Deploy(ctx, r)
+	return res.ReconcileResult, err
+}
+
 // status looks at the target.
 func (d *delivery) status(ctx context.Context) (lifecycle.Status, error) {
 	l, err := standard.New(d.target, d.options)

@@ -138,15 +138,21 @@ func (s *story) open(ctx context.Context) (*delivery, error) {
 // chapter how it went. Only what has nothing to do with the delivery itself is
 // returned.
 func (s *story) reconcile(ctx context.Context, c *chapter, timeout time.Duration) error {
+	return s.deliver(ctx, c, timeout, "reconcile", (*delivery).reconcile)
+}
+
+// deliver is reconcile, or what else delivers.
+func (s *story) deliver(ctx context.Context, c *chapter, timeout time.Duration, called string,
+	how func(*delivery, context.Context, lifecycle.ReconcileRequest) (lifecycle.ReconcileResult, error)) error {
 	d, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	s.say.line("reconcile %s", shortCommit(string(d.commit.ID)))
+	s.say.line("%s %s", called, shortCommit(string(d.commit.ID)))
 	s.api.take()
 	s.images.take()
 	c.built = nil
-	c.result, c.err = d.reconcile(ctx, lifecycle.ReconcileRequest{Timeout: timeout, Events: func(e lifecycle.Event) {
+	c.result, c.err = how(d, ctx, lifecycle.ReconcileRequest{Timeout: timeout, Events: func(e lifecycle.Event) {
 		if e.Type == lifecycle.EventImageBuilt {
 			c.built = append(c.built, e.Image.Name)
 		}

@@ -44,13 +44,13 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	return string(ns.UID), nil
 }
 
-// Prepare creates the namespace if it is missing.
+// Prepare creates the namespace if it is missing, as Namespaces does.
 func (c *Cluster) Prepare(ctx context.Context) error {
 	_, err := c.get(ctx, c.namespace)
 	if !apierrors.IsNotFound(err) {
 		return c.explain("read", "namespace "+c.namespace, "namespaces", err)
 	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
+	ns := namespace(c.namespace)
 	err = kubeclient.Retry(ctx, func() error {
 		return c.client.Post().Resource("namespaces").Body(ns).MaxRetries(0).Do(ctx).Error()
 	})

@@ -30,7 +30,13 @@ type killed struct {
 	// 1, one at a time.
 	At    lifecycle.EventType
 	Build int
+	// Deploy has it deploy, and die at the event for the Nth time, counted from 1.
+	Deploy bool
+	Nth    int
 }
+
+// patience is how long the lease of a process that is dead is waited for.
+const patience = time.Minute
 
 const killedEnv = "PHAROS_TEST_KILLED"
 
@@ -99,11 +105,19 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.Reconcile(ctx, lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: time.Minute, Events: func(e lifecycle.Event) {
+	seen := 0
+	r := lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: patience, Events: func(e lifecycle.Event) {
 		if e.Type == k.At {
-			die()
+			if seen++; seen >= k.Nth {
+				die()
+			}
 		}
-	}})
+	}}
+	if k.Deploy {
+		_, err = l.Deploy(ctx, r)
+	} else {
+		_, err = l.Reconcile(ctx, r)
+	}
 	return fmt.Errorf("the event %s never came: %w", k.At, err)
 }
 
@@ -137,6 +151,9 @@ func (s *shop) dieIn(c *devenv.Cluster, k killed) {
 
 func TestKilledAt(t *testing.T) {
 	for _, at := range lifecycle.EventTypes() {
+		if at == lifecycle.EventStepPrepared || at == lifecycle.EventPrepared {
+			continue // of a deploy: TestDeployKilledAt
+		}
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
 			killAt(t, at)

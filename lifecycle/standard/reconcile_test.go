@@ -268,6 +268,7 @@ func TestTargetsDoNotTakeObjectsFromEachOther(t *testing.T) {
 	s.reconcile(c.Config())
 	second := s.target()
 	second.Name += "-too"
+	s.prepared(c.Config(), second, s.git("rev-parse", "HEAD"))
 	l, err := standard.New(second, s.options(c.Config()))
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,38 @@ type shop struct {
 	registry  string
 }
 
+// newShop is one whose target is prepared.
 func newShop(t *testing.T, c *devenv.Cluster) *shop {
+	t.Helper()
+	s := newBareShop(t, c)
+	s.prepared(c.Config(), s.target(), s.git("rev-parse", "HEAD"))
+	return s
+}
+
+// prepared records that a target is, for the repository with that first commit.
+func (s *shop) prepared(cfg *rest.Config, target standard.Target, first string) {
+	s.t.Helper()
+	cluster, err := standard.NewCluster(cfg, target.Namespace)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	uid, err := cluster.UID(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	store, err := standard.NewCheckpoints(cfg, target.Namespace, target.Name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := store.SetCheckpoint(s.t.Context(), lifecycle.Checkpoint{}, lifecycle.Checkpoint{
+		APIVersion: lifecycle.CheckpointAPIVersion, Kind: lifecycle.CheckpointKind,
+		Target: receipt.Target{Name: target.Name, ClusterUID: uid}, Repository: first, Complete: true,
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func newBareShop(t *testing.T, c *devenv.Cluster) *shop {
 	t.Helper()
 	s := &shop{t: t, dir: t.TempDir(), namespace: devtest.Namespace(t, c), registry: devtest.Registry(t)}
 	s.git("init", "-q", "-b", "main")

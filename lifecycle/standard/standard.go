@@ -61,6 +61,11 @@ type Options struct {
 	Lease lease.Config
 	// Jobs is how many images are built at once. The default is 4.
 	Jobs int
+	// ControllerImage is the image of the controller that a deploy installs. The
+	// default is to install none.
+	ControllerImage string
+	// Version is that of the program, for the checkpoint of a target.
+	Version string
 	// Log receives what is no event. The default discards.
 	Log *slog.Logger
 }
@@ -138,6 +143,10 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 	if err != nil {
 		return fail("builders", err)
 	}
+	prepared, err := setup(t, o, way.preparers...)
+	if err != nil {
+		return fail("preparation", err)
+	}
 	return lifecycle.Config{
 		Target: t.Name, Overlay: t.Overlay, Push: t.Registry.Push, Pull: t.Registry.Pull,
 		Cluster: cluster, Receipts: receipts, Lease: leases, Registry: images,
@@ -145,6 +154,7 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		Renderer:  renderer,
 		Deliverer: way.deliverer,
 		Transport: way.transport,
+		Setup:     prepared,
 		Reserved:  reserved(t.Namespace),
 		Actor:     o.Actor, Jobs: o.Jobs, Keep: t.Receipts.Keep, Log: o.Log,
 	}, nil

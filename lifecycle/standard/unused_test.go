@@ -295,6 +295,7 @@ func TestReceiptsNameWhatHasATagOfItsOwn(t *testing.T) {
 	tagged("built", digest)
 	dropTag(t, api, digest)
 	target.Namespace = devtest.Namespace(t, c)
+	s.prepared(c.Config(), target, s.git("rev-parse", "HEAD"))
 	if again := deliver(); again != digest {
 		t.Errorf("it is %s, and was %s", again, digest)
 	}
