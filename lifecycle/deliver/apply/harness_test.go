@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -222,5 +223,29 @@ func onceGuard(first *bool, do func()) func(context.Context) error {
 			do()
 		}
 		return nil
+	}
+}
+
+func counted(n *int) func(context.Context) error {
+	var mu sync.Mutex
+	return func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		*n++
+		return nil
+	}
+}
+
+// writesBy fails the test if Pharos writes from now on, other than as a dry run.
+func writesBy(t *testing.T, b *bench) (check func()) {
+	t.Helper()
+	audit := devtest.RecordAudit(t, b.cluster)
+	return func() {
+		t.Helper()
+		for _, e := range audit.Events(t, devtest.InNamespace(b.namespace)) {
+			if e.UserAgent == "pharos" && e.Verb != "list" && !strings.Contains(e.RequestURI, "dryRun=All") {
+				t.Errorf("%s %s", e.Verb, e.RequestURI)
+			}
+		}
 	}
 }
