@@ -57,6 +57,11 @@ func (s *shared) completeRevision(cmd *cobra.Command, args []string, begun strin
 	return s.completeRevisions(cmd, args, begun)
 }
 
+// completeReceiptsList is completeReceipts for commands that take several.
+func (s *shared) completeReceiptsList(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return s.completeReceipts(cmd, nil, begun)
+}
+
 // completeReceipts offers the words, and the receipts with their commits.
 func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -28,9 +28,15 @@ was last healthy at.`,
 		Example: `  kubectl pharos receipts list
 
   # What is live
-  kubectl pharos receipts show live`,
+  kubectl pharos receipts show live
+
+  # What the last delivery changed, if it is not live
+  kubectl pharos receipts diff live applied
+
+  # Is all of it still there?
+  kubectl pharos receipts verify`,
 	}
-	cmd.AddCommand(newReceiptsList(s), newReceiptsShow(s))
+	cmd.AddCommand(newReceiptsList(s), newReceiptsShow(s), newReceiptsDiff(s), newReceiptsVerify(s))
 	return group(cmd)
 }
 
@@ -203,12 +209,9 @@ func (o *receiptsOptions) show(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := store.Get(ctx, id)
-	if errors.Is(err, receipt.ErrNotFound) {
-		return fmt.Errorf("there is no receipt %s: see kubectl pharos receipts list", id)
-	}
+	rec, err := o.get(ctx, store, id)
 	if err != nil {
-		return lifecycle.TargetError(err)
+		return err
 	}
 	outcomes, err := store.Outcomes(ctx, id)
 	if err != nil {
@@ -228,6 +231,14 @@ func (o *receiptsOptions) show(ctx context.Context, name string) error {
 	return o.output.print(o.Out, obj)
 }
 
+func (o *receiptsOptions) get(ctx context.Context, store receipt.Store, id receipt.ID) (receipt.Record, error) {
+	rec, err := store.Get(ctx, id)
+	if errors.Is(err, receipt.ErrNotFound) {
+		return rec, fmt.Errorf("there is no receipt %s: see kubectl pharos receipts list", id)
+	}
+	return rec, lifecycle.TargetError(err)
+}
+
 func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcomes []receipt.Outcome) {
 	w := o.Out
 	linef(w, "Receipt:   %s", id)
@@ -236,6 +247,9 @@ func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcom
 	linef(w, "Tree:      %s", rec.Tree)
 	if rec.Parent != "" {
 		linef(w, "Parent:    %s", rec.Parent)
+	}
+	if rec.RollbackOf != "" {
+		linef(w, "Rollback:  of %s", rec.RollbackOf)
 	}
 	linef(w, "Renderer:  %s %s, %d files read", rec.Renderer.Name, rec.Renderer.Version, len(rec.Reads))
 	linef(w, "Images:")
@@ -253,5 +267,28 @@ func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcom
 		if out.Reason != "" {
 			linef(w, "    %s", strings.ReplaceAll(out.Reason, "\n", "\n    "))
 		}
+		for _, a := range out.Applications {
+			linef(w, "    Application %s/%s: %s", a.Namespace, a.Name, applicationWords(a))
+		}
+		for _, job := range out.Jobs {
+			linef(w, "    %s", lifecycle.ObjectName(job))
+		}
 	}
+}
+
+// applicationWords are what was seen of an Application, in one line.
+func applicationWords(a receipt.Application) string {
+	var words []string
+	for _, word := range []string{a.Sync, a.Health, a.Operation} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	for _, revision := range a.Revisions {
+		words = append(words, "at "+shortID(revision))
+	}
+	if a.Message != "" {
+		words = append(words, strings.TrimSpace(a.Message))
+	}
+	return strings.Join(words, ", ")
 }

@@ -95,6 +95,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"remove":     remove,
 	"damage":     damage,
 	"pointers":   pointers,
+	"differs":    differs,
+	"lose":       lose,
 	"prepared":   prepared,
 	"restricted": restricted(devtest.Rights{}),
 	"reader": restricted(devtest.Rights{

@@ -47,3 +47,19 @@ func ExampleRecord_Validate() {
 	//   commit: "main" is not a Git object ID of 40 or 64 lower-case hexadecimal digits
 	//   renderer.version: is missing
 }
+
+// Records are compared by what they deliver.
+func ExampleDiff() {
+	old := receipt.Record{Commit: "1111111111111111111111111111111111111111", Images: []receipt.Image{{Name: "web", Digest: "sha256:aa", Preimage: []receipt.Field{{Key: "builder", Value: "go/1"}}}}}
+	new := receipt.Record{Commit: "2222222222222222222222222222222222222222", Images: []receipt.Image{{Name: "web", Digest: "sha256:bb", Preimage: []receipt.Field{{Key: "builder", Value: "go/2"}}}}}
+	d := receipt.Diff(old, new)
+	for _, f := range d.Fields {
+		fmt.Println(f.Field, f.Old[:7], "->", f.New[:7])
+	}
+	for _, i := range d.Images {
+		fmt.Println(i.Type, i.Name, i.Inputs[0].Field, i.Inputs[0].Old, "->", i.Inputs[0].New)
+	}
+	// Output:
+	// commit 1111111 -> 2222222
+	// changed web builder go/1 -> go/2
+}
