@@ -92,6 +92,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"show":       show,
 	"why":        why,
 	"release":    release,
+	"refused":    refused,
 	"remove":     remove,
 	"damage":     damage,
 	"pointers":   pointers,

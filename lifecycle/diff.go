@@ -82,6 +82,9 @@ func (l *Lifecycle) diff(ctx context.Context, r DiffRequest) (d Diff, err error)
 		Objects: rendering.Objects, Resolved: resolved, Target: l.Target, DryRun: true, Force: r.Force, Adopt: r.AdoptObjects,
 		Commit: r.Commit.ID, Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs),
 	})
+	if err != nil && len(found) == 0 {
+		return d, err
+	}
 	for _, c := range found {
 		shown, maskErr := masked(c)
 		err = errors.Join(err, maskErr)

@@ -51,6 +51,6 @@ func ExampleProblem() {
 	// Output:
 	// render overlay dev: dev/kustomization.yaml:2: resources[0]: "https://example.org/base": it is not in the commit, and nothing is fetched
 	// dev/kustomization.yaml:3: resources[1]: "deployment.yaml": dev/deployment.yaml: not found
-	// Copy what it names into the repository, at a version of your choice, and name that path.
+	// Copy what it names into the repository, at a version of your choice, and name that path. Commit the file, or correct the entry: only what is in the commit is rendered.
 	// true true
 }

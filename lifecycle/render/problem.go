@@ -58,13 +58,15 @@ var advice = []struct {
 	{source.ErrNotFound, "Commit the file, or correct the entry: only what is in the commit is rendered."},
 }
 
+// adviceFor says what to do about everything that an error joins, in one line.
 func adviceFor(err error) string {
+	var all []string
 	for _, a := range advice {
 		if errors.Is(err, a.is) {
-			return a.text
+			all = append(all, a.text)
 		}
 	}
-	return ""
+	return strings.Join(all, " ")
 }
 
 // Problem is one thing in the commit that keeps an overlay from being
