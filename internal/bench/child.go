@@ -13,6 +13,7 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/golang"
 	"github.com/pharos-dev/pharos/lifecycle/registry"
+	"github.com/pharos-dev/pharos/lifecycle/render"
 )
 
 // childFlag makes this program do one thing by the library and end, so that it
@@ -21,10 +22,14 @@ const childFlag = "--as-child"
 
 func child(ctx context.Context, args []string, stdout io.Writer) error {
 	switch {
-	case len(args) == 2 && args[0] == "render":
-		return renderCommit(ctx, args[1], stdout)
+	case len(args) == 3 && args[0] == "render":
+		return renderCommit(ctx, args[1], render.NewCache(render.CacheConfig{Dir: args[2]}), stdout)
 	case len(args) == 4 && args[0] == "build":
 		return buildCommit(ctx, args[1], args[2], args[3], stdout)
+	case len(args) == 5 && args[0] == "apply":
+		return applyFile(ctx, args[1], args[2], args[3], args[4], stdout)
+	case len(args) == 4 && args[0] == "apply-bare":
+		return applyBare(ctx, args[1], args[2], args[3], stdout)
 	case len(args) == 4 && args[0] == "dockerfile":
 		return buildDockerfile(ctx, args[1], args[2], args[3], stdout)
 	}

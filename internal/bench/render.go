@@ -51,17 +51,40 @@ func renders(ctx context.Context, b *bench) ([]comparison, error) {
 			return nil, err
 		}
 	}
+	// A commit on top that has no part in the overlay, for the case in which nothing
+	// changed.
+	neutral := filepath.Join(b.dir, "overlay-neutral")
+	for _, args := range [][]string{
+		{"clone", "--quiet", "--no-hardlinks", dir, neutral},
+		{"-C", neutral, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgSign=false", "rm", "--quiet", "peer/kustomization.yaml"},
+		{"-C", neutral, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgSign=false", "commit", "--quiet", "--message", "Neutral"},
+	} {
+		if _, err := (command{path: "git", args: args, dir: b.dir}).output(ctx); err != nil {
+			return nil, err
+		}
+	}
+	cache := filepath.Join(b.dir, "renderings")
+	ours := func(dir string) func(context.Context) error {
+		return command{path: b.self, args: []string{childFlag, "render", dir, cache}}.run
+	}
+	forget := func(context.Context) error { return os.RemoveAll(cache) }
 	name := fmt.Sprintf("render %d objects", 3*workloads)
 	peer := filepath.Join(dir, "peer")
+	theirs := side{name: "kustomize build", run: command{path: kustomize, args: []string{"build", peer}}.run}
+	kept := render.NewCache(render.CacheConfig{})
 	return []comparison{
+		{name: name + ", cold", ours: side{name: "lifecycle/render", before: forget, run: ours(dir)}, peer: theirs},
+		// The round that is not measured fills the cache.
+		{name: name + ", unchanged", ours: side{name: "lifecycle/render", run: ours(dir)}, peer: theirs},
+		{name: name + ", neutral commit", ours: side{name: "lifecycle/render", run: ours(neutral)}, peer: theirs},
 		{
-			name: name,
-			ours: side{name: "lifecycle/render", run: command{path: b.self, args: []string{childFlag, "render", dir}}.run},
-			peer: side{name: "kustomize build", run: command{path: kustomize, args: []string{"build", peer}}.run},
+			name: name + ", in process, cold",
+			ours: side{name: "lifecycle/render", run: func(ctx context.Context) error { return renderCommit(ctx, dir, nil, io.Discard) }},
+			peer: side{name: "kustomize/api", run: func(context.Context) error { return kustomizeFolder(peer) }},
 		},
 		{
-			name: name + ", in process",
-			ours: side{name: "lifecycle/render", run: func(ctx context.Context) error { return renderCommit(ctx, dir, io.Discard) }},
+			name: name + ", in process, unchanged",
+			ours: side{name: "lifecycle/render", run: func(ctx context.Context) error { return renderCommit(ctx, dir, kept, io.Discard) }},
 			peer: side{name: "kustomize/api", run: func(context.Context) error { return kustomizeFolder(peer) }},
 		},
 	}, nil
@@ -113,8 +136,9 @@ spec:
 	return nil
 }
 
-// renderCommit renders the overlay of a repository's last commit.
-func renderCommit(ctx context.Context, dir string, w io.Writer) error {
+// renderCommit renders the overlay of a repository's last commit, with a cache or
+// without one.
+func renderCommit(ctx context.Context, dir string, cache *render.Cache, w io.Writer) error {
 	repo, err := source.Open(dir)
 	if err != nil {
 		return err
@@ -123,7 +147,7 @@ func renderCommit(ctx context.Context, dir string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r, err := render.New().Render(ctx, lifecycle.RenderRequest{
+	r, err := render.New(render.WithCache(cache)).Render(ctx, lifecycle.RenderRequest{
 		Tree: commit.Tree, Overlay: overlayDir,
 		Images: []lifecycle.ImageRef{{Name: imageName, Repository: repository, Digest: digest}},
 		Labels: map[string]string{keys.Target: targetName},
