@@ -1,10 +1,9 @@
 package main
 
 import (
-	"time"
-
-	"github.com/alicebob/miniredis/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/internal/devcluster/argocd/internal/redis"
 )
 
 func newRedis() *cobra.Command {
@@ -12,23 +11,8 @@ func newRedis() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "redis-server",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return serveRedis(address) },
+		RunE: func(c *cobra.Command, _ []string) error { return redis.Serve(c.Context(), address, func(string) {}) },
 	}
 	c.Flags().StringVar(&address, "address", "127.0.0.1:6379", "the address to listen on")
 	return c
-}
-
-// serveRedis serves until the process ends.
-func serveRedis(address string) error {
-	server := miniredis.NewMiniRedis()
-	if err := server.StartAddr(address); err != nil {
-		return err
-	}
-	last := time.Now()
-	// It leaves it to its caller to have time pass.
-	for now := range time.Tick(100 * time.Millisecond) {
-		server.FastForward(now.Sub(last))
-		last = now
-	}
-	return nil
 }
