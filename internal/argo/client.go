@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -122,9 +125,15 @@ func (c *Client) Patch(ctx context.Context, a *Application, manager string, ops 
 }
 
 // Changed says whether a patch was refused because the object is not what was
-// read any more.
+// read any more. A server has no word of its own for a test that failed.
 func Changed(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) && strings.Contains(err.Error(), "test")
+	var status apierrors.APIStatus
+	if apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Code != http.StatusUnprocessableEntity {
+		return apierrors.IsConflict(err)
+	}
+	// What is not valid is said field by field.
+	d := status.Status().Details
+	return d == nil || !slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
 // watchFor is how long one watch lasts before the Application is read again: one

@@ -81,20 +81,40 @@ func Holds(parent, a *Application) bool {
 	return false
 }
 
-// LastEditor returns the field manager that wrote the spec last, and when;
-// empty if that is not recorded.
+// LastEditor returns the field manager that wrote the sources last, and when;
+// empty if that is not recorded. Whoever changes a field becomes its manager.
 func LastEditor(a *Application) (manager string, at time.Time) {
+	best := 0
 	for _, m := range a.Metadata.ManagedFields {
 		if m.FieldsV1 == nil || m.Time == nil {
 			continue
 		}
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
-			continue
-		}
-		if _, ok := fields["f:spec"]; ok && !m.Time.Time.Before(at) {
-			manager, at = m.Manager, m.Time.Time
+		depth := ownedDepth(m.FieldsV1.GetRawBytes())
+		if depth > best || depth > 0 && depth == best && !m.Time.Time.Before(at) {
+			best, manager, at = depth, m.Manager, m.Time.Time
 		}
 	}
 	return manager, at
+}
+
+// ownedDepth says how near to the revision of the sources fields are that
+// somebody manages: 0 for none of the spec.
+func ownedDepth(fields []byte) int {
+	var f struct {
+		Spec *struct {
+			Sources *json.RawMessage `json:"f:sources"`
+			Source  *struct {
+				Revision *json.RawMessage `json:"f:targetRevision"`
+			} `json:"f:source"`
+		} `json:"f:spec"`
+	}
+	switch {
+	case json.Unmarshal(fields, &f) != nil || f.Spec == nil:
+		return 0
+	case f.Spec.Sources != nil || f.Spec.Source != nil && f.Spec.Source.Revision != nil:
+		return 3
+	case f.Spec.Source != nil:
+		return 2
+	}
+	return 1
 }

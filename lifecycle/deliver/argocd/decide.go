@@ -53,6 +53,11 @@ func (w *watching) end(p *watched) error {
 	case argo.Foreign:
 		return w.foreign(p, lasts)
 	case argo.Blocked:
+		// The controller takes a new operation for an automated one before it
+		// has recorded it, so one that passes the window is parked for a moment.
+		if lasts <= patience && !p.synced.IsZero() {
+			return nil
+		}
 		return &lifecycle.BlockedError{Reason: fmt.Sprintf("%s: %s", p, v.Reason),
 			Next: "Deliver when the window is over, or look at it: argocd proj windows list " + p.app.Spec.Project}
 	case argo.Failed:

@@ -107,11 +107,17 @@ func (s *shop) unpublished(files map[string]string) source.Commit {
 	}
 	s.git("add", "-A")
 	s.git("commit", "-q", "--allow-empty", "-m", "change")
+	return s.at("HEAD")
+}
+
+// at is a commit of the repository.
+func (s *shop) at(revision string) source.Commit {
+	s.t.Helper()
 	repo, err := source.Open(s.dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c, err := repo.Commit(s.t.Context(), s.git("rev-parse", "HEAD"))
+	c, err := repo.Commit(s.t.Context(), s.git("rev-parse", revision))
 	if err != nil {
 		s.t.Fatal(err)
 	}

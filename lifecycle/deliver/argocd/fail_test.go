@@ -1,0 +1,181 @@
+package argocd_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// fails delivers a commit and wants an error of a class that says something.
+func (s *shop) fails(class error, d *delivered, timeout time.Duration, says ...string) error {
+	s.t.Helper()
+	err := s.wait(s.t.Context(), d, timeout)
+	if !errors.Is(err, class) {
+		s.t.Fatalf("got %v, want %v", err, class)
+	}
+	mustContain(s.t, err.Error(), says...)
+	return err
+}
+
+func (s *shop) mustPoint(files map[string]string) *delivered {
+	s.t.Helper()
+	d, err := s.point(s.t.Context(), s.commit(files))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// An object that the API server refuses fails the sync, by name and with the
+// server's words; a later commit is delivered on top of it, and so is the same
+// one once it can be.
+func TestFailedSync(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	const once = "{automated: {selfHeal: true}, retry: {limit: 0}}"
+	s.root(once)
+	files := s.appOfApps(once, "api")
+	files["api/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, account.yaml]\n"
+	files["api/account.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: broken}\nspec: {ports: [{port: 99999}]}\n"
+	d := s.mustPoint(files)
+	err := s.fails(lifecycle.ErrUnhealthy, d, patience, "Application argocd/"+s.child("api"), "phase Sync", "Service "+s.name+"/broken", "99999")
+	var unhealthy *lifecycle.UnhealthyError
+	if !errors.As(err, &unhealthy) || !unhealthy.Unready[0].Failed || unhealthy.Unready[1].Object.Kind != "Service" {
+		t.Errorf("not ready: %+v", unhealthy)
+	}
+	if len(d.seen.Applications) != 2 || !strings.Contains(names(d.seen.Applications), "OutOfSync") {
+		t.Errorf("saw %s", names(d.seen.Applications))
+	}
+	delete(files, "api/account.yaml")
+	files["api/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml]\n"
+	s.deliver(s.commit(files))
+	s.runs("api", ref("api", 1))
+}
+
+// What failed once is synced again when it is delivered again, although the
+// controller would leave it alone.
+func TestSameCommitAfterAFailure(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root("{automated: {selfHeal: true}, retry: {limit: 0}}")
+	files := s.single("")
+	files["root/kustomization.yaml"] = "resources: [api.yaml, other.yaml]\n"
+	files["root/api.yaml"] = strings.Replace(workload("api", ""), "{name: api}", "{name: api, namespace: "+s.name+"}", 1)
+	files["root/other.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, namespace: " + s.name + "-late}\n"
+	d := s.mustPoint(files)
+	s.fails(lifecycle.ErrUnhealthy, d, patience, "ConfigMap "+s.name+"-late/late", "not found")
+	ns := yamlObject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+s.name+"-late}\n")
+	client := devtest.Client(t, s.config)
+	if err := client.CoreV1().RESTClient().Post().Resource("namespaces").Body(jsonOf(t, ns)).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.CoreV1().Namespaces().Delete(context.Background(), s.name+"-late", metav1.DeleteOptions{})
+	})
+	repo := d.request.Commit
+	again := s.deliver(s.at(string(repo)))
+	if again.request.Commit != repo {
+		t.Errorf("delivered %s", again.request.Commit)
+	}
+}
+
+// A commit that the Git server does not have.
+func TestCommitThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root(automated)
+	s.deliver(s.commit(s.single("")))
+	d, err := s.point(t.Context(), s.unpublished(map[string]string{"README.md": "not published\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fails(lifecycle.ErrUnreachable, d, patience, "does not give Argo CD the commit", "spec.git.url")
+	s.runs("api", ref("api", 1))
+}
+
+// Somebody else writes the Application in the middle of a delivery.
+func TestEditedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	argo := devtest.ArgoCD(t)
+	t.Run("root", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t, argo)
+		s.root(automated)
+		d := s.mustPoint(s.single(""))
+		s.patch(s.name, "kubectl-edit", "spec: {source: {targetRevision: main}}")
+		s.fails(lifecycle.ErrBlocked, d, patience, "was reverted", `targetRevision is "main"`, `"kubectl-edit"`)
+	})
+	t.Run("child", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t, argo)
+		s.root("{}") // it does not heal by itself
+		d := s.deliver(s.commit(s.appOfApps(automated, "api")))
+		s.patch(s.child("api"), "kubectl-edit", "spec: {source: {targetRevision: main}}")
+		if err := s.wait(t.Context(), d, patience); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.revision(s.child("api")); got != string(d.request.Commit) {
+			t.Errorf("it is at %s", got)
+		}
+	})
+}
+
+// What does not become healthy in time is said object by object, in the words of
+// the scheduler.
+func TestNeverHealthy(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root(automated)
+	d := s.mustPoint(s.single("      nodeSelector: {no: such-node}\n"))
+	s.fails(lifecycle.ErrUnhealthy, d, 15*time.Second, "Application argocd/"+s.name+": it is Progressing", "Deployment "+s.name+"/api", "0/1 nodes are available", "not within 15s")
+}
+
+// Observe is the proof that nothing has to be done: with one request for each
+// Application, and none that writes.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root("{}")
+	d := s.deliver(s.commit(s.appOfApps("{}", "api", "web")))
+	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: rights})
+	s.config = config
+	audit := devtest.RecordAudit(t, s.argo.Cluster())
+	o, err := s.deliverer().Observe(t.Context(), d.observe())
+	if err != nil || !o.Healthy() || len(o.Drifted) != 0 || len(o.Applications) != 3 {
+		t.Fatalf("saw %+v, %v", o, err)
+	}
+	events := audit.Events(t, devtest.ByUser(user))
+	if len(events) != 3 {
+		t.Errorf("%d requests for 3 Applications: %+v", len(events), events)
+	}
+	for _, e := range events {
+		if e.Verb != "get" {
+			t.Errorf("%s %s", e.Verb, e.RequestURI)
+		}
+	}
+	// Somebody edits what is delivered, and one Application.
+	s.config = s.argo.Cluster().Config()
+	scale := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"api","image":"other"}]}}}}`)
+	if _, err := devtest.Client(t, s.config).AppsV1().Deployments(s.name).Patch(t.Context(), "api", types.StrategicMergePatchType, scale, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.await(s.child("api"), "status.sync.status", "OutOfSync")
+	s.patch(s.child("web"), "kubectl-edit", "spec: {source: {targetRevision: main}}")
+	o, err = s.deliverer().Observe(t.Context(), d.observe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drift []string
+	for _, x := range o.Drifted {
+		drift = append(drift, lifecycle.ObjectName(x.Object)+": "+x.Reason)
+	}
+	mustContain(t, strings.Join(drift, "\n"), "Deployment "+s.name+"/api: it differs from the commit", s.child("web")+`: its targetRevision is "main"`, "kubectl-edit")
+}
