@@ -125,7 +125,8 @@ type ImageRef struct {
 type Rendering struct {
 	// Objects stand in the order in which they are to be applied.
 	Objects []Object
-	// Reads are the paths in the tree that were read, sorted.
+	// Reads are the paths in the tree that were read, and those that were looked
+	// for and are not there, sorted.
 	Reads []string
 	// Findings are what a person should know: an image of the catalogue that
 	// is never used, a workload's image that is left on a tag.

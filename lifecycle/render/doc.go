@@ -6,10 +6,10 @@
 // kustomize (sigs.k8s.io/kustomize/api) runs on a read-only file system that
 // has nothing in it but the tree. A base may stand anywhere in the tree, also
 // beside or above the overlay's folder; symbolic links are followed inside the
-// tree; a path or link that leaves it is an error. The paths that were read,
-// with the links on the way, are the [lifecycle.Rendering]'s Reads: a commit
-// that changes none of them, and adds nothing that they name, renders the
-// same.
+// tree; a path or link that leaves it is an error. The paths that were read, with
+// the links on the way, are the [lifecycle.Rendering]'s Reads, and so are those
+// that were looked for in vain: a second kustomization in a folder is an error. A
+// commit that changes none of them, and adds none, renders the same.
 //
 // # What is refused
 //
@@ -25,6 +25,12 @@
 //     ([ErrCycle], [ErrTooLarge]): at most 16 MiB for a file, 256 MiB and
 //     100,000 files and kustomizations, counted as often as they are used, for
 //     an overlay.
+//
+// Values of Secrets that stand in the tree in plain text ([ErrPlainSecret]) are
+// refused too, wherever in it: in a manifest, in a generator or in a patch. Names
+// belong in Git, and values in a store. The annotation pharos.dev/secret-values:
+// harmless on the Secret says that anybody may read them. Messages name keys,
+// never values.
 //
 // All that is wrong is reported together, each with file, line and field; see
 // [Problem].
@@ -54,6 +60,25 @@
 // reason, and images of pods, of any kind of object, without a digest.
 // buildMetadata is left out, and said to be, since what it writes into the
 // objects depends on the renderer's surroundings.
+//
+// # What is kept
+//
+// With a [Cache], a rendering is used again for the same overlay, images and
+// labels, of a tree that answers all that the render asked of it in the same way:
+// each entry of a folder that was looked up, be it there or not. A folder with the
+// same ID is not even looked into, so that a commit that changes nothing of the
+// overlay costs a few tree objects. Since kustomize sees nothing but the tree, the
+// answers decide what comes out; the key has the program as well. Errors are not
+// kept.
+//
+//	cache := render.NewCache(render.CacheConfig{Dir: filepath.Join(gitDir, "pharos", "renderings")})
+//	renderer := render.New(render.WithCache(cache))
+//
+// # Concurrency
+//
+// kustomize keeps the schema that it merges patches by in global variables. One
+// render at a time has it run; the tree is read, and what was kept is found, in
+// parallel. When Render returns, nothing of it runs or is open.
 //
 // # Deprecated fields
 //
