@@ -314,3 +314,62 @@ func TestForeignFiles(t *testing.T) {
 		}
 	}
 }
+
+// A deletion that was killed between the record and its outcomes is ended by the
+// next one.
+func TestDeleteEndsAnother(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, nil)
+	fill(t, s)
+	other, err := s.Put(t.Context(), record(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddOutcome(t.Context(), other, outcome(2)); err != nil {
+		t.Fatal(err)
+	}
+	records, err := filepath.Glob(filepath.Join(folder, "records", "*-"+other.Hex()+".json"))
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
+	}
+	if err := os.Remove(records[0]); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.List(t.Context()); err != nil || len(l) != 1 {
+		t.Errorf("the list is %v, %v", l, err)
+	}
+	for _, name := range []string{"notes.txt", "x.jsonl"} { // none of the store's
+		if err := os.WriteFile(filepath.Join(folder, "outcomes", name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(filepath.Join(folder, "outcomes"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("the outcomes' folder holds %v (%v)", files, err)
+	}
+}
+
+// With pointers that cannot be read, nothing is known not to be needed.
+func TestDeleteBesideDamagedPointers(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, nil)
+	fill(t, s)
+	other, err := s.Put(t.Context(), record(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "pointers.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), other); !errors.Is(err, receipt.ErrInUse) || !errors.Is(err, receipt.ErrCorrupt) {
+		t.Errorf("Delete: %v, want ErrInUse and ErrCorrupt", err)
+	}
+	if _, err := s.Get(t.Context(), other); err != nil {
+		t.Error(err)
+	}
+}

@@ -26,6 +26,9 @@
 // Readers take no lock. Network file systems are not safe to use: their locks
 // and renames may not hold between machines.
 //
+// Deleting a receipt removes its record first. Outcomes that a process leaves which
+// is killed after that belong to no receipt, and go with the next deletion.
+//
 // A file that does not hold what its name says is reported as a *[FileError],
 // which is a receipt.ErrCorrupt, with its path. Damaged pointers can be replaced
 // by who has read them: their Version stands for the damaged content then. Their

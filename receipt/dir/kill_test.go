@@ -33,8 +33,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// write writes records, outcomes and pointers until it is killed, and says on
-// stdout after each step that it is done.
+// kept is how many receipts a writer keeps.
+const kept = 4
+
+// write writes records, outcomes and pointers, and deletes what is old, until it is
+// killed, and says on stdout after each step that it is done.
 func write(folder string) error {
 	ctx := context.Background()
 	first, err := strconv.Atoi(os.Getenv(writerFirst))
@@ -67,6 +70,16 @@ func write(folder string) error {
 			}
 		}
 		fmt.Println("pointers", n)
+		if old := n - kept; old >= first {
+			id, err := record(old).ID()
+			if err == nil {
+				err = s.Delete(ctx, id)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Println("deleted", old)
+		}
 	}
 }
 
@@ -144,6 +157,11 @@ func check(t *testing.T, folder string, done map[string]bool) {
 	}
 	moved := 0
 	for step := range done {
+		if strings.HasPrefix(step, "pointers ") {
+			moved++
+		}
+	}
+	for step := range done {
 		what, number, _ := strings.Cut(step, " ")
 		n, err := strconv.Atoi(number)
 		if err != nil {
@@ -154,7 +172,14 @@ func check(t *testing.T, folder string, done map[string]bool) {
 			t.Fatal(err)
 		}
 		last, ok := held[id]
+		if done[fmt.Sprintf("pointers %d", n+kept)] && what != "deleted" {
+			continue // it may be deleted since, in full
+		}
 		switch what {
+		case "deleted":
+			if outcomes, err := s.Outcomes(t.Context(), id); ok || err != nil || len(outcomes) > 0 {
+				t.Errorf("record %d was deleted and is there: %v, %v", n, outcomes, err)
+			}
 		case "record":
 			if !ok {
 				t.Errorf("record %d was written and is gone", n)
@@ -163,8 +188,6 @@ func check(t *testing.T, folder string, done map[string]bool) {
 			if last == nil || last.Operation != outcome(n).Operation {
 				t.Errorf("the outcome of record %d was written and is gone", n)
 			}
-		case "pointers":
-			moved++
 		}
 	}
 	if version, err := strconv.Atoi("0" + p.Version); err != nil || version < moved {
