@@ -251,7 +251,7 @@ func (o *receiptsOptions) printReceipt(id receipt.ID, rec receipt.Record, outcom
 	if rec.RollbackOf != "" {
 		linef(w, "Rollback:  of %s", rec.RollbackOf)
 	}
-	linef(w, "Renderer:  %s %s, %d files read", rec.Renderer.Name, rec.Renderer.Version, len(rec.Reads))
+	linef(w, "Renderer:  %s %s, %d paths looked at", rec.Renderer.Name, rec.Renderer.Version, len(rec.Reads))
 	linef(w, "Images:")
 	for _, i := range rec.Images {
 		linef(w, "  %s  %s@%s", i.Name, i.Repository, i.Digest)

@@ -20,19 +20,7 @@ func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
 	c := devtest.Cluster(t)
 	s := newShop(t, c)
-	var rights devtest.Rights
-	for _, role := range documentedRoles(t) {
-		for i, name := range role.Rules[0].ResourceNames {
-			if name == "pharos" {
-				role.Rules[0].ResourceNames[i] = s.namespace
-			}
-		}
-		if role.Kind == "ClusterRole" {
-			rights.ClusterWide = append(rights.ClusterWide, role.Rules...)
-		} else {
-			rights.Namespaced = append(rights.Namespaced, role.Rules...)
-		}
-	}
+	rights := documentedRights(t, s)
 	config, user := devtest.User(t, c, s.namespace, rights)
 	audit := devtest.RecordAudit(t, c)
 	s.reconcile(config)
@@ -73,6 +61,24 @@ func TestDocumentedRights(t *testing.T) {
 			}
 		}
 	}
+}
+
+// documentedRights are those of the documentation, for the shop's namespace.
+func documentedRights(t *testing.T, s *shop) (rights devtest.Rights) {
+	t.Helper()
+	for _, role := range documentedRoles(t) {
+		for i, name := range role.Rules[0].ResourceNames {
+			if name == "pharos" {
+				role.Rules[0].ResourceNames[i] = s.namespace
+			}
+		}
+		if role.Kind == "ClusterRole" {
+			rights.ClusterWide = append(rights.ClusterWide, role.Rules...)
+		} else {
+			rights.Namespaced = append(rights.Namespaced, role.Rules...)
+		}
+	}
+	return rights
 }
 
 // documentedRoles are those of the documentation.
