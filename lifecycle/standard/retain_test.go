@@ -1,0 +1,140 @@
+package standard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// forgetful is a transport that notes what it is to forget, and which of that the
+// store has at that moment.
+type forgetful struct {
+	published
+	t      *testing.T
+	store  receipt.Store
+	err    error
+	asked  []lifecycle.RetainRequest
+	before int
+}
+
+func (f *forgetful) Retain(ctx context.Context, r lifecycle.RetainRequest) error {
+	f.asked = append(f.asked, r)
+	for _, id := range r.Dropped {
+		if _, err := f.store.Get(ctx, id); err != nil {
+			f.t.Errorf("the store forgot %s before the Git server did: %v", id.Short(), err)
+		}
+		f.before++
+	}
+	return f.err
+}
+
+// A delivery that became live drops what is old: first on the Git server, then in
+// the store. What is left undone is for the next one, and said.
+func TestOldReceiptsAreDropped(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	store, err := s.receipts(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(map[string]string{"gitops/kustomization.yaml": "namespace: " + s.namespace + "\nresources: [settings.yaml]\n", "pharos.yaml": onlySettings(s)})
+	s.commit("Settings alone")
+	first := s.reconcile(c.Config()).Receipt
+	var old []receipt.ID
+	for n := range 12 {
+		r, err := store.Get(t.Context(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Commit = fmt.Sprintf("%040x", n)
+		id, err := store.Put(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.AddOutcome(t.Context(), id, receipt.Outcome{Type: receipt.OutcomeAttempt, Time: time.Unix(1, 0), Operation: "op"}); err != nil {
+			t.Fatal(err)
+		}
+		old = append(old, id)
+	}
+	f := &forgetful{t: t, store: store, err: errors.New("the Git server is away")}
+	deliver := func(currency string) lifecycle.ReconcileResult {
+		t.Helper()
+		s.write(map[string]string{"gitops/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: " + currency + "}\n"})
+		s.commit("Pay in " + currency)
+		config, err := standard.Config(s.target(), s.options(c.Config()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Keep, config.Transport = lifecycle.MinKeep, f
+		l, err := lifecycle.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+
+	res := deliver("USD")
+	if len(res.Dropped) != 0 || len(f.asked) != 1 || !slices.ContainsFunc(res.Findings, func(f lifecycle.Finding) bool { return strings.Contains(f.Message, "the Git server is away") }) {
+		t.Errorf("with a Git server that is away: dropped %v, findings %v", res.Dropped, res.Findings)
+	}
+	if l, err := store.List(t.Context()); err != nil || len(l) != 14 {
+		t.Errorf("%d receipts (%v), want all 14", len(l), err)
+	}
+
+	f.err = nil
+	res = deliver("GBP")
+	// Kept are the ten newest, of 15, and the first, which is before the live one.
+	if want := old[:4]; !slices.Equal(res.Dropped, want) || f.before != 3+4 {
+		t.Errorf("dropped %v, want %v; the Git server was asked for %d", res.Dropped, want, f.before)
+	}
+	if asked := f.asked[len(f.asked)-1]; asked.Inputs != nil {
+		t.Errorf("inputs of a target without images: %v", asked.Inputs)
+	}
+	l, err := store.List(t.Context())
+	if err != nil || len(l) != 11 || !slices.ContainsFunc(l, func(s receipt.Summary) bool { return s.ID == first }) {
+		t.Errorf("%d receipts (%v), want 11 and the first among them", len(l), err)
+	}
+	st := s.status(c.Config())
+	if !st.IsLive() {
+		t.Errorf("the target is not live: %+v", st)
+	}
+	v, err := s.lifecycle(c.Config()).VerifyReceipts(t.Context())
+	if err != nil || len(v.Findings) != 0 || len(v.Receipts) != 11 {
+		t.Errorf("verified: %+v, %v", v, err)
+	}
+
+	// What is known of the live one can be lost to nobody.
+	if err := store.Delete(t.Context(), res.Receipt); !errors.Is(err, receipt.ErrInUse) {
+		t.Errorf("Delete of the live receipt: %v", err)
+	}
+}
+
+// onlySettings is the shop's pharos.yaml without its images.
+func onlySettings(s *shop) string {
+	return `apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+delivery: [gitops/**, pharos.yaml]
+---
+apiVersion: pharos.dev/v1alpha1
+kind: Target
+metadata: {name: ` + s.namespace + `}
+spec:
+  namespace: ` + s.namespace + `
+  registry: {push: "` + s.registry + `/shop", insecure: true}
+  overlay: gitops
+`
+}
