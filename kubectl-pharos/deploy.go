@@ -60,7 +60,7 @@ would write, for somebody who has them.`,
 	o.buildOptions.add(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.adopt, "adopt", false, "Prepare and deliver to a target that belongs to another repository, or whose records cannot be read")
-	f.StringVar(&o.controller, "controller-image", "", "The image of the controller, which is kubectl-pharos. The default is to install none")
+	f.StringVar(&o.controller, "controller-image", "", "The image of the controller, which runs this plugin. The default is to install none")
 	f.StringVar(&o.manifests, "print", "", `Print the objects of a step of the preparation as YAML, such as "rbac", or of "all", and write nothing`)
 	_ = cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"all", "namespaces", "rbac", "controller"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

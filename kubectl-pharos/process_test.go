@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -100,6 +102,32 @@ func TestController(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, stderr)
 			}
 		})
+	}
+}
+
+// TestControllerElectsALeader has one lead under the rights that deploy gives it,
+// and give the leadership back when it ends.
+func TestControllerElectsALeader(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	ns := devtest.Namespace(t, c)
+	config, _ := devtest.User(t, c, ns, devtest.Rights{Namespaced: []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update"}, ResourceNames: []string{"pharos-shop.controller"}},
+	}})
+	p := start(t, t.TempDir(), []string{"KUBECONFIG=" + devtest.Kubeconfig(t, config)}, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", ns+"/pharos-shop.controller")
+	p.await("serving health on ")
+	for !strings.Contains(p.await("time="), "msg=leading") {
+	}
+	leases := devtest.Client(t, c.Config()).CoordinationV1().Leases(ns)
+	if l, err := leases.Get(t.Context(), "pharos-shop.controller", metav1.GetOptions{}); err != nil || l.Spec.HolderIdentity == nil {
+		t.Errorf("while it leads: %v, %v", l, err)
+	}
+	if stderr, code := p.end(syscall.SIGTERM); code != exitDone {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if l, err := leases.Get(t.Context(), "pharos-shop.controller", metav1.GetOptions{}); err != nil || l.Spec.HolderIdentity != nil {
+		t.Errorf("when it has ended: %v, %v", l, err)
 	}
 }
 

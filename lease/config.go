@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/internal/keys"
 )
 
 // Clock is a machine's clock. Its times should carry a monotonic reading, as
@@ -41,6 +44,9 @@ type Config struct {
 	// Target is the target's name, a DNS label (RFC 1123). The Lease is named
 	// "pharos-" and this. Required.
 	Target string
+	// Name is the name of the Lease, for one that is no target's. The default is
+	// "pharos-" and Target.
+	Name string
 
 	// Deliver is for the mode deliver. The default is 30 s, renewed every 10 s,
 	// without a limit.
@@ -113,6 +119,10 @@ func (c Config) complete() (Config, error) {
 	if msgs := validation.IsDNS1123Label(c.Target); len(msgs) > 0 {
 		bad("Target %q: %s", c.Target, strings.Join(msgs, "; "))
 	}
+	if msgs := validation.IsDNS1123Subdomain(c.Name); c.Name != "" && len(msgs) > 0 {
+		bad("Name %q: %s", c.Name, strings.Join(msgs, "; "))
+	}
+	c.Name = cmp.Or(c.Name, keys.Manager+"-"+c.Target)
 	if c.Margin < time.Second {
 		bad("Margin is %s, want at least 1s", c.Margin)
 	}

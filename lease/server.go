@@ -42,7 +42,7 @@ func newClient(c Config) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{rest: r, namespace: c.Namespace, name: "pharos-" + c.Target, clock: c.Clock, timeout: c.RequestTimeout}, nil
+	return &client{rest: r, namespace: c.Namespace, name: c.Name, clock: c.Clock, timeout: c.RequestTimeout}, nil
 }
 
 // get reads the lease. That there is none is no error.

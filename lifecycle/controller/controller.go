@@ -1,0 +1,130 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/pharos-dev/pharos/lease"
+)
+
+// Lease is what leaders are elected by. *lease.Manager is one.
+type Lease interface {
+	Acquire(ctx context.Context, r lease.Request) (*lease.Held, error)
+}
+
+// Config is what a controller needs.
+type Config struct {
+	// Lease elects the leader among all controllers that share it. Nil elects
+	// none: the controller serves health and metrics, and asks nothing of the
+	// cluster.
+	Lease Lease
+	// Identity names the replica for people who look at the lease: that of its
+	// pod, for example.
+	Identity string
+	// Version is that of the program.
+	Version string
+	// Retry is how long to wait after the lease could not be reached. The default
+	// is 2 seconds.
+	Retry time.Duration
+	// Log receives who leads and what fails. The default discards.
+	Log *slog.Logger
+}
+
+// Controller is one replica. It is safe for concurrent use.
+type Controller struct {
+	config  Config
+	metrics *metrics
+	ready   atomic.Bool
+}
+
+// New returns a controller. It makes no call.
+func New(c Config) *Controller {
+	if c.Retry <= 0 {
+		c.Retry = 2 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	ctl := &Controller{config: c, metrics: newMetrics(c.Version)}
+	ctl.ready.Store(c.Lease == nil)
+	return ctl
+}
+
+// Handler serves /healthz, /readyz and /metrics.
+func (c *Controller) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !c.ready.Load() {
+			http.Error(w, "it is not known who leads", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	mux.Handle("GET /metrics", c.metrics.handler())
+	return mux
+}
+
+// look is how long one attempt to become leader waits for another one to end:
+// then it is clear that the lease can be reached.
+const look = 2 * time.Second
+
+// Run takes part in the election until ctx ends, gives the leadership back, and
+// returns nil.
+func (c *Controller) Run(ctx context.Context) error {
+	if c.config.Lease == nil {
+		<-ctx.Done()
+		return nil
+	}
+	for ctx.Err() == nil {
+		held, err := c.config.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, User: c.config.Identity, Purpose: "lead the controllers", Wait: look})
+		other, isHeld := errors.AsType[*lease.HeldError](err)
+		switch {
+		case err == nil:
+			c.lead(ctx, held)
+		case isHeld:
+			if !c.ready.Swap(true) {
+				c.config.Log.Info("standing by", "leader", other.State.Who())
+			}
+		case ctx.Err() != nil:
+		default:
+			c.ready.Store(false)
+			c.metrics.failures.Inc()
+			c.config.Log.Warn("the lease by which the leader is elected cannot be reached", "err", err)
+			wait(ctx, c.config.Retry)
+		}
+	}
+	return nil
+}
+
+// lead leads until ctx ends or the lease is lost.
+func (c *Controller) lead(ctx context.Context, held *lease.Held) {
+	c.ready.Store(true)
+	c.metrics.leader.Set(1)
+	c.metrics.elections.Inc()
+	c.config.Log.Info("leading", "token", held.Token())
+	lost, stop := held.Keep(ctx)
+	err := <-lost
+	stop()
+	c.metrics.leader.Set(0)
+	if err != nil {
+		c.ready.Store(false)
+		c.config.Log.Warn("leads no more", "err", err)
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := held.Release(end); err != nil {
+		c.config.Log.Warn("the leadership could not be given back, and ends by itself", "err", err)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,33 @@
+package controller
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are those of one controller, in a registry of its own.
+type metrics struct {
+	registry            *prometheus.Registry
+	leader              prometheus.Gauge
+	elections, failures prometheus.Counter
+}
+
+func newMetrics(version string) *metrics {
+	m := &metrics{
+		registry:  prometheus.NewRegistry(),
+		leader:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_controller_leader", Help: "1 while this replica leads."}),
+		elections: prometheus.NewCounter(prometheus.CounterOpts{Name: "pharos_controller_elections_total", Help: "How often this replica became leader."}),
+		failures:  prometheus.NewCounter(prometheus.CounterOpts{Name: "pharos_controller_failures_total", Help: "How often the lease could not be reached."}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version}})
+	build.Set(1)
+	m.registry.MustRegister(m.leader, m.elections, m.failures, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
