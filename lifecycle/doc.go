@@ -26,6 +26,20 @@
 //  9. Record the outcome with what was seen, and move the live pointer.
 //  10. Release the lease.
 //
+// [Lifecycle.Deploy] comes before the first of them: it prepares the target step by
+// step, under the lease, records each step in a [Checkpoint], and then delivers.
+// With a [Setup] in the configuration nothing is delivered to a target that was
+// never prepared.
+//
+// [Lifecycle.Rollback] delivers what an earlier receipt asked for as a new one that
+// says so. It builds nothing, asks the registry for every image and compares what
+// the receipt's commit renders to with the objects of the receipt before it
+// acquires the lease, and goes on from step 5.
+//
+// [Lifecycle.StartMaintenance] keeps everybody else from delivering until
+// [Lifecycle.EndMaintenance] finds the target healthy and undrifted at the receipt
+// that was applied last.
+//
 // # Guarantees
 //
 // A process may be killed between any two steps. Builds are found again by
@@ -37,10 +51,14 @@
 //
 // The lease's fencing token is checked right before every write to the target.
 //
-// A target belongs to the repository that delivered to it first, which is kept
-// beside the pointers. Another repository is refused, and so is a delivery to a
+// A target belongs to the repository that was deployed to it first, which is kept
+// in the checkpoint, and beside the pointers once they are there. Another repository is refused, and so is a delivery to a
 // target whose applied receipt or pointers cannot be read, until the request
 // says Adopt: then nothing that they may have said is relied on.
+//
+// Jobs that run once are carried on from receipt to receipt: right after its
+// attempt, before the applied pointer names it, the outcomes of a receipt name those
+// of its Jobs that are known to have completed.
 //
 // A delivery deletes nothing: objects that earlier receipts named and this one
 // does not are listed as orphans. Images that no receipt needs any more are deleted

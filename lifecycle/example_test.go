@@ -58,3 +58,43 @@ func ExampleNew() {
 	// lifecycle: Config.Renderer is required
 	// lifecycle: Config.Deliverer is required
 }
+
+// rollBack is what a program does when what was just delivered is not good.
+func rollBack(ctx context.Context, l *lifecycle.Lifecycle, repo lifecycle.Repository) error {
+	to, err := l.ChooseRollback(ctx, "")
+	if errors.Is(err, lifecycle.ErrNoRollback) {
+		return fmt.Errorf("there is nothing to go back to: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.Rollback(ctx, lifecycle.RollbackRequest{Receipt: to.ID, Repository: repo})
+	return err
+}
+
+func ExampleLifecycle_Rollback() {
+	var l *lifecycle.Lifecycle    // from standard.New
+	var repo lifecycle.Repository // from source.Open
+	fmt.Println(rollBack(context.Background(), l, repo))
+}
+
+// maintain runs work while nobody else delivers.
+func maintain(ctx context.Context, l *lifecycle.Lifecycle, keep func(holder string) error, work func() error) error {
+	holder := lease.NewHolder()
+	if err := keep(holder); err != nil { // where it outlives this process
+		return err
+	}
+	if _, err := l.StartMaintenance(ctx, lifecycle.MaintenanceRequest{Holder: holder, Reason: "move the database"}); err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		return err // the target stays fenced
+	}
+	_, err := l.EndMaintenance(ctx, lifecycle.EndMaintenanceRequest{Holder: holder, Timeout: time.Minute})
+	return err
+}
+
+func ExampleLifecycle_StartMaintenance() {
+	var l *lifecycle.Lifecycle // from standard.New
+	fmt.Println(maintain(context.Background(), l, func(string) error { return nil }, func() error { return nil }))
+}
