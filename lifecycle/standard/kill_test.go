@@ -82,7 +82,7 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
-	config, err := standard.Config(targets[0], standard.Options{REST: cfg, Actor: "killed@localhost", Env: os.Environ(), Lease: lease.Config{
+	config, err := standard.Config(targets[0], standard.Options{REST: cfg, Actor: "killed@localhost", Env: os.Environ(), Checkout: k.Repo, Lease: lease.Config{
 		// Soon forgotten once it is dead, and long enough not to be lost before.
 		Deliver: lease.Timing{Duration: 10 * time.Second, RenewEvery: 2 * time.Second},
 		Margin:  2 * time.Second, Grace: time.Second, RetryPeriod: 500 * time.Millisecond, RequestTimeout: 2 * time.Second,
@@ -100,7 +100,9 @@ func deliverAndDie(task string) error {
 			return nil
 		}}
 	}
-	config.Transport = published{}
+	if config.Transport == nil {
+		config.Transport = published{}
+	}
 	l, err := lifecycle.New(config)
 	if err != nil {
 		return err
