@@ -37,8 +37,9 @@ func newLock(s *shared) *cobra.Command {
 		Long: `Write down which images the tags stand for that images are built on.
 
 pharos.lock, at the root of the repository, holds the digest of every base and
-every Dockerfile frontend that is not named by digest. Commit it: whoever has the
-commit then builds on the same images, and an image is built again for a new base
+every Dockerfile frontend that is not named by digest, and that of BuildKit's image
+where a Target builds in Jobs. Commit it: whoever has the commit then builds on the
+same images, and an image is built again for a new base
 when the lock says so, not when somebody moves a tag.
 
 lock reads the working tree, adds what is missing to its pharos.lock, and removes
@@ -90,7 +91,11 @@ func (o *lockOptions) run(ctx context.Context, references []string) error {
 	if err != nil {
 		return err
 	}
-	resolver, err := o.resolver(ctx, tree, o.insecure)
+	targets, err := standard.ReadTargets(ctx, tree)
+	if err != nil {
+		return err
+	}
+	resolver, err := o.resolver(targets, o.insecure)
 	if err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func (o *lockOptions) run(ctx context.Context, references []string) error {
 	asked := &counter{w: o.ErrOut, what: "asking registries"}
 	report, err := lock.Compare(ctx, tree, lock.Options{
 		Resolver: resolver, All: o.check || all, References: references, Anew: all,
-		Timeout: o.timeout, Progress: asked.count,
+		More: standard.LockedReferences(targets), Timeout: o.timeout, Progress: asked.count,
 	})
 	asked.clear()
 	if report == nil {
@@ -147,12 +152,8 @@ func (o *lockOptions) tree(ctx context.Context) (source.Tree, error) {
 }
 
 // resolver asks registries as the user of this process, over plain HTTP where
-// the tree's targets or the hosts allow it.
-func (s *shared) resolver(ctx context.Context, tree source.Tree, insecure []string) (*registry.Registry, error) {
-	targets, err := standard.ReadTargets(ctx, tree)
-	if err != nil {
-		return nil, err
-	}
+// the targets or the hosts allow it.
+func (s *shared) resolver(targets []standard.Target, insecure []string) (*registry.Registry, error) {
 	hosts := slices.Clone(insecure)
 	for _, t := range targets {
 		if t.Registry.Insecure {

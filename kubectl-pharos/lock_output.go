@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -18,6 +19,7 @@ type lockEntryFields struct {
 	Digest    lifecycle.Digest `json:"digest,omitempty"`
 	Previous  lifecycle.Digest `json:"previous,omitempty"`
 	Images    []string         `json:"images,omitempty"`
+	Users     []string         `json:"users,omitempty"`
 	Lacks     []string         `json:"lacks,omitempty"`
 	Error     string           `json:"error,omitempty"`
 }
@@ -38,7 +40,7 @@ func (o *lockOptions) print(r *lock.Report, written, failed bool) error {
 	}
 	var items []object
 	for _, e := range r.Entries {
-		f := lockEntryFields{Reference: e.Reference, State: e.State, Digest: e.Digest, Previous: e.Previous, Images: e.Images, Lacks: e.Lacks}
+		f := lockEntryFields{Reference: e.Reference, State: e.State, Digest: e.Digest, Previous: e.Previous, Images: e.Images, Users: e.Users, Lacks: e.Lacks}
 		if e.Err != nil {
 			f.Error = e.Err.Error()
 		}
@@ -70,7 +72,7 @@ func (o *lockOptions) printChanges(r *lock.Report) error {
 	var rows [][]any
 	for _, e := range r.Entries {
 		if word, ok := words[e.State]; ok {
-			rows = append(rows, []any{word, e.Reference, cmp.Or(string(e.Previous), "<none>"), cmp.Or(string(e.Digest), "<none>"), strings.Join(e.Images, ",")})
+			rows = append(rows, []any{word, e.Reference, cmp.Or(string(e.Previous), "<none>"), cmp.Or(string(e.Digest), "<none>"), strings.Join(slices.Concat(e.Images, e.Users), ",")})
 		}
 	}
 	if len(rows) == 0 {

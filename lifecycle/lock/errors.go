@@ -45,7 +45,7 @@ func (e *FailedError) Error() string {
 		if errors.Is(f.Err, lifecycle.ErrImageNotFound) {
 			add("Check the name and the tag. Some registries answer so for what you may not see, too: docker login.")
 		}
-		fmt.Fprintf(&b, "\n  %s, for %s: %v", f.Reference, strings.Join(f.Images, ", "), err)
+		fmt.Fprintf(&b, "\n  %s, for %s: %v", f.Reference, strings.Join(slices.Concat(f.Images, f.Users), ", "), err)
 	}
 	for _, line := range advice {
 		b.WriteString("\n" + line)
@@ -103,10 +103,12 @@ func (e *UnusedError) Error() string {
 	return fmt.Sprintf("no image uses %s: %s", strings.Join(e.References, ", "), used)
 }
 
-func checkUsed(references []string, used []catalogue.Reference) error {
+func checkUsed(references []string, all []Entry) error {
 	e := &UnusedError{}
-	for _, u := range used {
-		e.Used = append(e.Used, u.Reference)
+	for _, entry := range all {
+		if entry.State != Unused {
+			e.Used = append(e.Used, entry.Reference)
+		}
 	}
 	for _, reference := range references {
 		if !slices.Contains(e.Used, reference) {

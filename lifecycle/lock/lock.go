@@ -36,6 +36,9 @@ type Options struct {
 	// References are asked for, beside those that the lock does not hold. One
 	// that no image uses is an *UnusedError.
 	References []string
+	// More are references that are in use beside those of the images, each with what
+	// uses it, such as "target devbox". The default is none.
+	More map[string][]string
 	// Anew takes a pharos.lock that cannot be read for an empty one. The default
 	// is an error that says what is wrong with it.
 	Anew bool
@@ -79,6 +82,8 @@ type Entry struct {
 	Previous lifecycle.Digest
 	// Images are the names of the images that use it, sorted.
 	Images []string
+	// Users are what else uses it: those of [Options].More, sorted.
+	Users []string
 	// Lacks are platforms of those images that Digest is not there for, sorted;
 	// known only of what is missing or moved.
 	Lacks []string
@@ -108,10 +113,10 @@ func Compare(ctx context.Context, tree source.Tree, o Options) (*Report, error) 
 		// Entries of the images that it does not know would look unused.
 		return nil, sourceError(ctx, "find the references of the images", "", err)
 	}
-	if err := checkUsed(o.References, used); err != nil {
+	r.Entries = entries(used, o.More, held)
+	if err := checkUsed(o.References, r.Entries); err != nil {
 		return nil, err
 	}
-	r.Entries = entries(used, held)
 	if err := ask(ctx, r.Entries, needs(c), o); err != nil {
 		return nil, err
 	}
@@ -120,11 +125,16 @@ func Compare(ctx context.Context, tree source.Tree, o Options) (*Report, error) 
 
 // entries pairs what is used with what is held, sorted by reference. What is
 // held and used stands, as long as nobody asks.
-func entries(used []catalogue.Reference, held catalogue.Lock) []Entry {
+func entries(used []catalogue.Reference, more map[string][]string, held catalogue.Lock) []Entry {
+	for reference := range more {
+		if !slices.ContainsFunc(used, func(u catalogue.Reference) bool { return u.Reference == reference }) {
+			used = append(slices.Clip(used), catalogue.Reference{Reference: reference})
+		}
+	}
 	var all []Entry
 	unused := maps.Clone(held.Images)
 	for _, u := range used {
-		e := Entry{Reference: u.Reference, State: Missing, Images: u.Images}
+		e := Entry{Reference: u.Reference, State: Missing, Images: u.Images, Users: slices.Sorted(slices.Values(more[u.Reference]))}
 		if digest, ok := held.Images[u.Reference]; ok {
 			e.State, e.Digest = Unchanged, lifecycle.Digest(digest)
 		}

@@ -368,3 +368,25 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("the other one is %v", r.Entries)
 	}
 }
+
+// What no image uses may be in use elsewhere, and is held and moved as theirs are.
+func TestUsedElsewhere(t *testing.T) {
+	t.Parallel()
+	host := devtest.Registry(t)
+	base, tool, held := host+"/base:1", host+"/tool:1", host+"/held:1"
+	baseNow, toolNow := move(t, base, "linux/amd64"), move(t, tool, "linux/arm64")
+	tree := newTree("", locked(t, held, old), goImage("api", base))
+	more := map[string][]string{base: {"target b", "target a"}, tool: {"target a"}, held: {"target b"}}
+	wantEntries(t, compare(t, tree, lock.Options{More: more}),
+		lock.Entry{Reference: base, State: lock.Missing, Digest: baseNow, Images: []string{"api"}, Users: []string{"target a", "target b"}},
+		lock.Entry{Reference: held, State: lock.Unchanged, Digest: lifecycle.Digest(old), Users: []string{"target b"}},
+		lock.Entry{Reference: tool, State: lock.Missing, Digest: toolNow, Users: []string{"target a"}})
+	heldNow := move(t, held, "linux/amd64")
+	r := compare(t, tree, lock.Options{More: more, References: []string{held}})
+	wantLocked(t, r, map[string]string{base: string(baseNow), tool: string(toolNow), held: string(heldNow)})
+	more[host+"/gone:1"] = []string{"target c"}
+	_, err := lock.Compare(t.Context(), tree, lock.Options{Resolver: newResolver(t, nil), More: more})
+	if err == nil || !strings.Contains(err.Error(), "/gone:1, for target c: ") {
+		t.Errorf("got %v, want that it names the target", err)
+	}
+}

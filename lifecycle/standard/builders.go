@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,12 +107,13 @@ func (o Options) reachJobs(t Target) error {
 // jobs is the backend of BuildKit in Jobs. It is set up when something is built:
 // nothing else needs git.
 type jobs struct {
-	cluster *Cluster
-	open    func() (dockerfile.Backend, error)
+	cluster  *Cluster
+	unlocked error // nothing says by digest which image they run
+	open     func() (dockerfile.Backend, error)
 }
 
 func jobBackend(t Target, o Options, images *registry.Registry, cluster *Cluster) jobs {
-	return jobs{cluster: cluster, open: sync.OnceValues(func() (dockerfile.Backend, error) {
+	return jobs{cluster: cluster, unlocked: t.BuildKit.Job.unlocked(t.Name), open: sync.OnceValues(func() (dockerfile.Backend, error) {
 		backend, err := openJobs(t, o, images)
 		if err != nil {
 			return nil, &lifecycle.Error{Op: "set up Jobs for BuildKit", On: "target " + t.Name, Err: err}
@@ -120,8 +122,14 @@ func jobBackend(t Target, o Options, images *registry.Registry, cluster *Cluster
 	})}
 }
 
+// Supplied says what keeps Jobs from being made, before any build.
+func (j jobs) Supplied(context.Context, []string, []string) error { return j.unlocked }
+
 // Solve makes sure that the namespace is there in which Jobs are made.
 func (j jobs) Solve(ctx context.Context, s dockerfile.Solve) (dockerfile.Solved, error) {
+	if j.unlocked != nil {
+		return dockerfile.Solved{}, j.unlocked
+	}
 	backend, err := j.open()
 	if err == nil {
 		err = j.cluster.Prepare(ctx)
@@ -144,7 +152,7 @@ func openJobs(t Target, o Options, images *registry.Registry) (dockerfile.Backen
 	return job.New(job.Config{
 		REST: o.REST, Namespace: t.Namespace, Target: t.Name, Owner: o.Actor,
 		Pusher: remote, GitURL: t.Git.URL, GitSecret: j.GitSecret,
-		Image: j.Image, Push: t.Registry.Push, Pull: t.Registry.Pull, Insecure: t.Registry.Insecure, RegistrySecret: j.RegistrySecret, Registry: images,
+		Image: cmp.Or(j.Pinned, j.Image), Push: t.Registry.Push, Pull: t.Registry.Pull, Insecure: t.Registry.Insecure, RegistrySecret: j.RegistrySecret, Registry: images,
 		BuildSecret: j.BuildSecret, SSHSecret: j.SSHSecret,
 		Cache:    job.Cache{Claim: j.Cache.Claim, MaxSize: j.Cache.MaxSize},
 		Requests: j.Resources.Requests, Limits: j.Resources.Limits, NodeSelector: j.NodeSelector,

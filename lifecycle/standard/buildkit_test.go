@@ -132,10 +132,14 @@ func TestDockerfileByJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Only the lock says which image the tag is.
+	at, digest, _ := strings.Cut(image, "@")
+	tag := at + ":locked"
 	s := newShop(t, n.Cluster)
+	s.write(map[string]string{"pharos.lock": "apiVersion: pharos.dev/v1alpha1\nkind: Lock\nimages:\n  " + tag + ": " + digest + "\n"})
 	repo := "/" + s.namespace + ".git"
 	s.withWebsite(`registry: {push: "`+n.PushRegistry()+`/`+s.namespace+`", pull: "`+n.PullRegistry()+`/`+s.namespace+`", insecure: true}`,
-		"  git: {url: \""+n.GitURL()+repo+"\", push: \""+n.GitPush()+repo+"\"}\n  buildkit: {job: {image: \""+image+"\"}}\n")
+		"  git: {url: \""+n.GitURL()+repo+"\", push: \""+n.GitPush()+repo+"\"}\n  buildkit: {job: {image: \""+tag+"\"}}\n")
 	s.websiteStory(n.Config())
 	pods, err := devtest.Client(t, n.Config()).CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil || len(pods.Items) == 0 || pods.Items[0].Spec.NodeName != n.Name() {

@@ -70,7 +70,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// ReadTargets returns the targets of a tree's pharos.yaml. Errors match
+// ReadTargets returns the targets of a tree's pharos.yaml, with what its pharos.lock
+// says of them. Errors match
 // lifecycle.ErrSource.
 func ReadTargets(ctx context.Context, tree source.Tree) ([]Target, error) {
 	data, err := tree.ReadFile(ctx, catalogue.FileName)
@@ -87,6 +88,7 @@ func ReadTargets(ctx context.Context, tree source.Tree) ([]Target, error) {
 	if err != nil {
 		return nil, &lifecycle.Error{Op: "read", On: catalogue.FileName, Class: lifecycle.ErrSource, Err: err}
 	}
+	pin(ctx, tree, targets)
 	return targets, nil
 }
 

@@ -1,14 +1,20 @@
 package standard
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 
+	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // BuildKit is what builds Dockerfiles: exactly one of its fields is set.
@@ -29,8 +35,12 @@ type BuildKitRunner struct{ Address string }
 // BuildKitJob says what Jobs that run BuildKit have. Secrets are named, and their
 // values are never here.
 type BuildKitJob struct {
-	// Image is BuildKit's image by digest, as nodes pull it.
+	// Image is BuildKit's image as nodes pull it, as it is written in the Target. The
+	// default is DefaultBuildKitImage.
 	Image string
+	// Pinned is Image by digest: Image itself, or with the digest that pharos.lock
+	// holds for it. Empty if nothing says which image it is; nothing is built then.
+	Pinned string
 	// Cache is where BuildKit keeps its cache. The default goes with each Job.
 	Cache BuildKitCache
 	// RegistrySecret is the name of a Secret of the type
@@ -47,6 +57,49 @@ type BuildKitJob struct {
 	Resources BuildKitResources
 	// NodeSelector has the labels of the nodes that Jobs may run on; nil for any.
 	NodeSelector map[string]string
+}
+
+// DefaultBuildKitImage is the image of Jobs that name none: the one that Docker's
+// own builder has. Which BuildKit it is pharos.lock says.
+const DefaultBuildKitImage = "moby/buildkit:buildx-stable-1"
+
+// pin fills in what a tree's pharos.lock says of the images of Jobs. One that cannot
+// be read says nothing: whoever needs it reports that.
+func pin(ctx context.Context, tree source.Tree, targets []Target) {
+	for _, t := range targets {
+		if t.BuildKit == nil || t.BuildKit.Job == nil || t.BuildKit.Job.Pinned != "" {
+			continue
+		}
+		j := t.BuildKit.Job
+		held, err := catalogue.LoadLock(ctx, tree)
+		if digest := held.Images[j.Image]; err == nil && digest != "" {
+			j.Pinned = j.Image + "@" + digest
+		}
+	}
+}
+
+// LockedReferences returns the references that the targets name and a pharos.lock has
+// to hold, each with what uses it: "target devbox".
+func LockedReferences(targets []Target) map[string][]string {
+	all := map[string][]string{}
+	for _, t := range targets {
+		if t.BuildKit != nil && t.BuildKit.Job != nil && !pinned.MatchString(t.BuildKit.Job.Image) {
+			all[t.BuildKit.Job.Image] = append(all[t.BuildKit.Job.Image], "target "+t.Name)
+		}
+	}
+	return all
+}
+
+// unlocked is the error of a Job whose image nothing pins.
+func (j *BuildKitJob) unlocked(target string) error {
+	if j.Pinned != "" || pinned.MatchString(j.Image) {
+		return nil
+	}
+	return &lifecycle.Error{
+		Op: "build in Jobs of", On: "target " + target, Class: lifecycle.ErrSource,
+		Err:    fmt.Errorf("the digest of their image %s (spec.buildkit.job.image) is in neither %s nor %s", j.Image, catalogue.FileName, catalogue.LockFileName),
+		Advice: "Run kubectl pharos lock and commit " + catalogue.LockFileName + ", or name it by digest: " + j.Image + "@sha256:…",
+	}
 }
 
 // BuildKitCache is where BuildKit keeps its cache between Jobs.
@@ -87,7 +140,7 @@ func parseJob(n strictyaml.Node) *BuildKitJob {
 	fields := n.Map("image", "cache", "registrySecret", "gitSecret", "buildSecret", "sshSecret", "resources", "nodeSelector")
 	name := func(field string) string { return fields.Optional(field).String(checkSubdomain) }
 	job := &BuildKitJob{
-		Image:          fields.Required("image").String(checkPinned),
+		Image:          cmp.Or(fields.Optional("image").String(checkImage), DefaultBuildKitImage),
 		RegistrySecret: name("registrySecret"), GitSecret: name("gitSecret"), BuildSecret: name("buildSecret"), SSHSecret: name("sshSecret"),
 		NodeSelector: fields.Optional("nodeSelector").StringMap(checkNodeLabel),
 	}
@@ -98,6 +151,9 @@ func parseJob(n strictyaml.Node) *BuildKitJob {
 	if resources := fields.Optional("resources"); resources.Present() {
 		of := resources.Map("requests", "limits")
 		job.Resources = BuildKitResources{Requests: parseQuantities(of.Optional("requests")), Limits: parseQuantities(of.Optional("limits"))}
+	}
+	if pinned.MatchString(job.Image) {
+		job.Pinned = job.Image
 	}
 	return job
 }
@@ -123,9 +179,9 @@ var (
 	cacheSize = regexp.MustCompile(`^[1-9][0-9]*(%|[KMGT]?B)$`)
 )
 
-func checkPinned(s string) error {
-	if !pinned.MatchString(s) {
-		return fmt.Errorf("is %q, and must be named by digest: moby/buildkit@sha256:…", s)
+func checkImage(s string) error {
+	if _, err := reference.ParseNormalizedNamed(s); err != nil {
+		return fmt.Errorf("is %q, which is no reference of an image, such as %s", s, DefaultBuildKitImage)
 	}
 	return nil
 }

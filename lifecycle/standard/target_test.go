@@ -83,7 +83,7 @@ kind: Other
 		Overlay:  "gitops/manifests/pharos/overlays/devbox",
 		Deliver:  standard.Deliver{ArgoCD: &standard.ArgoCDDeliver{Namespace: "argocd", Root: "devbox"}},
 		Git:      &standard.Git{URL: "http://git.pharos.svc/repo.git", Push: "http://localhost:3000/repo.git"},
-		BuildKit: &standard.BuildKit{Job: &standard.BuildKitJob{Image: "moby/buildkit@sha256:c2a1f9a2c4e6b8d0a1c3e5f7092b4d6f8a0b2c4d6e8f0a1b3c5d7e9f1a3b5c7d"}},
+		BuildKit: &standard.BuildKit{Job: &standard.BuildKitJob{Image: "moby/buildkit@sha256:c2a1f9a2c4e6b8d0a1c3e5f7092b4d6f8a0b2c4d6e8f0a1b3c5d7e9f1a3b5c7d", Pinned: "moby/buildkit@sha256:c2a1f9a2c4e6b8d0a1c3e5f7092b4d6f8a0b2c4d6e8f0a1b3c5d7e9f1a3b5c7d"}},
 	}, {
 		Name: "small", Namespace: "pharos", Overlay: "deploy", Deliver: apply,
 		Registry: standard.Registry{Push: "registry.example.com", Pull: "registry.example.com"},
@@ -105,7 +105,7 @@ kind: Other
 		Registry: standard.Registry{Push: "localhost/dev", Pull: "localhost/dev"},
 		Git:      &standard.Git{URL: "https://git.example.com/repo.git", Push: "https://git.example.com/repo.git"},
 		BuildKit: &standard.BuildKit{Job: &standard.BuildKitJob{
-			Image: "registry.example.com/buildkit:v1@sha256:" + strings.Repeat("0", 64), Cache: standard.BuildKitCache{Claim: "builds", MaxSize: "20GB"},
+			Image: "registry.example.com/buildkit:v1@sha256:" + strings.Repeat("0", 64), Pinned: "registry.example.com/buildkit:v1@sha256:" + strings.Repeat("0", 64), Cache: standard.BuildKitCache{Claim: "builds", MaxSize: "20GB"},
 			RegistrySecret: "registry", GitSecret: "git", BuildSecret: "secrets", SSHSecret: "keys",
 			Resources:    standard.BuildKitResources{Requests: map[string]string{"cpu": "2"}, Limits: map[string]string{"memory": "4Gi"}},
 			NodeSelector: map[string]string{"example.com/pool": "builds"},
@@ -157,13 +157,13 @@ var refusedSpecs = []struct{ name, in, want string }{
 		"p:6:8: spec.git.url: is missing\n" +
 		"p:6:15: spec.git.push: is no URL that Git fetches from, such as https://git.example.com/repo.git"},
 	{"BuildKit", spec("buildkit: {address: 'localhost:1234'}", registry), "p:6:23: spec.buildkit.address: must be tcp://host:port or unix:///path"},
-	{"BuildKit in a Job", spec("buildkit: {job: {image: 'moby/buildkit:latest', cache: {maxSize: much}, resources: {limits: {memory: lots}}, nodeSelector: {-: a}}}", registry), "" +
+	{"BuildKit in a Job", spec("buildkit: {job: {image: 'moby/Buildkit', cache: {maxSize: much}, resources: {limits: {memory: lots}}, nodeSelector: {-: a}}}", registry), "" +
 		"p:6:19: spec.buildkit.job: needs spec.git: Jobs fetch what they build from there\n" +
-		`p:6:27: spec.buildkit.job.image: is "moby/buildkit:latest", and must be named by digest: moby/buildkit@sha256:…` + "\n" +
-		"p:6:58: spec.buildkit.job.cache.claim: is missing\n" +
-		"p:6:68: spec.buildkit.job.cache.maxSize: must be a size such as 20GB, or a share of the volume such as 50%\n" +
-		`p:6:104: spec.buildkit.job.resources.limits.memory: is "lots", which is no quantity, such as 500m or 2Gi` + "\n" +
-		`p:6:130: spec.buildkit.job.nodeSelector.-: the label is "-": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
+		`p:6:27: spec.buildkit.job.image: is "moby/Buildkit", which is no reference of an image, such as moby/buildkit:buildx-stable-1` + "\n" +
+		"p:6:51: spec.buildkit.job.cache.claim: is missing\n" +
+		"p:6:61: spec.buildkit.job.cache.maxSize: must be a size such as 20GB, or a share of the volume such as 50%\n" +
+		`p:6:97: spec.buildkit.job.resources.limits.memory: is "lots", which is no quantity, such as 500m or 2Gi` + "\n" +
+		`p:6:123: spec.buildkit.job.nodeSelector.-: the label is "-": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
 		`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`},
 	{"Git server for Jobs", spec("git: {url: 'ssh://git@git.example.com/r', push: 'git@git.example.com:r'}", "buildkit: {job: {image: 'moby/buildkit@sha256:"+strings.Repeat("0", 64)+"'}}", registry), "" +
 		"p:6:14: spec.git.url: must begin with http:// or https://: spec.buildkit.job has inputs pushed, and fetched by Jobs, by Git's smart HTTP\n" +
