@@ -145,7 +145,7 @@ func TestObserve(t *testing.T) {
 	s := newShop(t, devtest.ArgoCD(t))
 	s.root("{}")
 	d := s.deliver(s.commit(s.appOfApps("{}", "api", "web")))
-	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: rights})
+	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: documented(t)})
 	s.config = config
 	audit := devtest.RecordAudit(t, s.argo.Cluster())
 	o, err := s.deliverer().Observe(t.Context(), d.observe())

@@ -1,18 +1,32 @@
 package argocd_test
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
 
-// rights are those that the package comment names.
-var rights = []rbacv1.PolicyRule{
-	{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications"}, Verbs: []string{"get", "watch", "patch"}},
-	{APIGroups: []string{"argoproj.io"}, Resources: []string{"appprojects"}, Verbs: []string{"get"}},
+// documented are the rights that the documentation names.
+func documented(t testing.TB) []rbacv1.PolicyRule {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/deliver-argocd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Rights\n")
+	_, text, _ = strings.Cut(text, "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	var role rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || len(role.Rules) != 2 {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return role.Rules
 }
 
 // A delivery with the documented rights and no others, of which each is used.
@@ -20,6 +34,7 @@ func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
 	s.root("{}")
+	rights := documented(t)
 	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: rights})
 	s.config = config
 	audit := devtest.RecordAudit(t, s.argo.Cluster())
