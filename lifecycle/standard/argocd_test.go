@@ -124,8 +124,23 @@ func TestArgoCD(t *testing.T) {
 		t.Errorf("the server has %s", refs)
 	}
 
+	same, err := s.lifecycle(cfg).Diff(t.Context(), lifecycle.DiffRequest{Commit: s.head()})
+	if err != nil || len(same.Changes) != 0 {
+		t.Errorf("a diff to what is live: %+v, %v", same.Changes, err)
+	}
 	s.write(map[string]string{"libs/price/p.go": "package price\n\nfunc Of(n int) int { return n * 5 }\n"})
 	s.commit("Raise the prices")
+	diff, err := s.lifecycle(cfg).Diff(t.Context(), lifecycle.DiffRequest{Commit: s.head()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := map[string]bool{}
+	for _, c := range diff.Changes {
+		differ[lifecycle.ObjectName(c.Object)] = true
+	}
+	if len(differ) != 4 || !differ["Deployment "+s.namespace+"/api"] || differ["Deployment "+s.namespace+"/mail"] {
+		t.Errorf("a diff to a new price: %v", differ)
+	}
 	raised := s.reconcile(cfg)
 	if raised.Plan.Decision != lifecycle.DecideBuild {
 		t.Errorf("decided %s", raised.Plan.Decision)
