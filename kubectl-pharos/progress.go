@@ -40,6 +40,9 @@ func (p *progress) event(e lifecycle.Event) {
 		for _, r := range e.Plan.Reasons {
 			linef(p.w, "  %s", r)
 		}
+		if e.Plan.Blocked != "" {
+			linef(p.w, "  blocked now: %s", e.Plan.Blocked)
+		}
 	case lifecycle.EventImageBuilding:
 		p.builds = append(p.builds, begun{e.Image.Name, e.Time})
 		linef(p.w, "building %s", e.Image.Name)

@@ -22,16 +22,16 @@ const (
 // dryRun renders the commit and asks the server what each object would become,
 // unless nothing would be done. Images that have to be built stand in it with a
 // digest of zeros.
-func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
+func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, s *situation, images []*image, res *ReconcileResult) error {
 	if res.Plan.Decision == DecideUnchanged {
 		return nil
 	}
 	wrong := o.tryOut(ctx, r, images, res)
-	return errors.Join(wrong, o.tryObjects(ctx, r, images, res))
+	return errors.Join(wrong, o.tryObjects(ctx, r, s, images, res))
 }
 
 // tryObjects asks the server what each object would become, if that is wanted.
-func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, images []*image, res *ReconcileResult) error {
+func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situation, images []*image, res *ReconcileResult) error {
 	if o.rendering == nil || r.DryRun == DryRunClient {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, images [
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, Adopt: r.AdoptObjects, DryRun: true,
-		Commit: r.Commit.ID, Images: imageRefs(images),
+		Commit: r.Commit.ID, Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs),
 	})
 	res.Changes = done.Changes
 	return err

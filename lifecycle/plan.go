@@ -24,6 +24,10 @@ type Plan struct {
 	Decision Decision `json:"decision"`
 	// Reasons say why, one line each: for DecideUnchanged they are the proof.
 	Reasons []string `json:"reasons"`
+	// Blocked is one line on what would refuse the delivery now: a lease, a
+	// maintenance, whose the target is, or that it was never prepared. Only a dry
+	// run makes a plan all the same.
+	Blocked string `json:"blocked,omitempty"`
 	// Images are all images of the catalogue, in its order.
 	Images []ImageStatus `json:"images"`
 	// Applied and Live are the receipts that the plan was made against.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -134,12 +135,15 @@ func (o *operation) reconcile(ctx context.Context, r ReconcileRequest, res *Reco
 	if refusal != nil && r.DryRun == DryRunNone {
 		return refusal
 	}
+	if refusal = errors.Join(refusal, o.refusedFor(r, s)); refusal != nil {
+		res.Plan.Blocked, _, _ = strings.Cut(refusal.Error(), "\n")
+	}
 	images, err := o.plan(ctx, w, s, res)
 	if err != nil {
 		return err
 	}
 	if r.DryRun != DryRunNone {
-		return errors.Join(o.dryRun(ctx, r, images, res), refusal, o.refusedFor(r, s))
+		return errors.Join(o.dryRun(ctx, r, s, images, res), refusal)
 	}
 	if res.Plan.Decision == DecideUnchanged {
 		return nil
@@ -168,6 +172,7 @@ func (o *operation) plan(ctx context.Context, w *want, s *situation, res *Reconc
 	if err != nil {
 		return nil, err
 	}
+	p.Blocked = res.Plan.Blocked
 	res.Plan, res.Receipt = p, ""
 	if p.Decision == DecideUnchanged {
 		res.Receipt, res.Findings = s.pointers.Live, o.nodeFindings()

@@ -74,7 +74,7 @@ func (o *operation) rollback(ctx context.Context, r RollbackRequest, res *Reconc
 		return err
 	}
 	if r.DryRun != DryRunNone {
-		return errors.Join(o.tryObjects(ctx, d.request, d.images, res), o.refusedFor(d.request, s))
+		return errors.Join(o.tryObjects(ctx, d.request, s, d.images, res), o.refusedFor(d.request, s))
 	}
 	purpose := "roll back to receipt " + d.earlier.id.Short()
 	return o.underLease(ctx, d.request, purpose, func(ctx context.Context, held *lease.Held) error {

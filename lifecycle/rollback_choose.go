@@ -52,14 +52,25 @@ func (l *Lifecycle) chooseEarlier(ctx context.Context, id receipt.ID, s *situati
 		return nil, fmt.Errorf("%w: it is not known what was live before, since %s cannot be read\nName the receipt: kubectl pharos receipts list", ErrNoRollback, s.unknown().What)
 	case s.applied == nil:
 		return nil, fmt.Errorf("%w: nothing was delivered to target %q yet", ErrNoRollback, l.Target)
-	case s.applied.RollbackOf != "" && s.last != nil && s.last.Type == receipt.OutcomeAttempt:
+	case s.applied.RollbackOf != "" && s.unfinished():
 		return l.named(ctx, s.applied.RollbackOf)
+	case s.pointers.Live != s.pointers.Applied && s.last != nil && s.last.Type == receipt.OutcomeLive:
+		return l.before(ctx, s.applied) // only the pointer does not say that it was live
 	case s.pointers.Live == "":
 		return nil, fmt.Errorf("%w: no delivery to target %q was live yet", ErrNoRollback, l.Target)
 	case s.pointers.Live != s.pointers.Applied:
 		return l.named(ctx, s.pointers.Live)
 	}
 	return l.before(ctx, s.applied)
+}
+
+// unfinished says that the last delivery was killed: it did not record how it
+// ended, or not with the pointer.
+func (s *situation) unfinished() bool {
+	if s.last == nil || s.pointers.Live == s.pointers.Applied {
+		return false
+	}
+	return s.last.Type == receipt.OutcomeAttempt || s.last.Type == receipt.OutcomeLive
 }
 
 // before looks for what was live before a record, through those that were not,

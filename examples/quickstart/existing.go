@@ -48,3 +48,23 @@ func deleteNamespaces(ctx context.Context, config *rest.Config, names ...string)
 	}
 	return errors.Join(errs...)
 }
+
+// deleteRights deletes what deploy gave the target's deliveries on the whole
+// cluster.
+func deleteRights(ctx context.Context, config *rest.Config, receipts, target string) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	name, rbac := "pharos:"+receipts+":"+target, client.RbacV1()
+	var errs []error
+	for what, remove := range map[string]func(context.Context, string, metav1.DeleteOptions) error{
+		"role binding": rbac.ClusterRoleBindings().Delete, "role": rbac.ClusterRoles().Delete,
+	} {
+		// The name has the namespace in it, which nobody else has.
+		if err := remove(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("delete cluster %s %s, which the quickstart made: %w", what, name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -34,8 +34,17 @@ func TestInterrupted(t *testing.T) {
 	for _, e := range left {
 		t.Errorf("%s is left", e.Name())
 	}
-	_, name, _ := strings.Cut(out.String(), "created Namespace ")
+	_, name, _ := strings.Cut(out.String(), "configured Namespace ")
 	name, _, _ = strings.Cut(name, "\n")
+	roles, err := devtest.Client(t, c.Config()).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range roles.Items {
+		if strings.HasPrefix(r.Name, "pharos:") {
+			t.Errorf("cluster role %s is left", r.Name)
+		}
+	}
 	namespaces := devtest.Client(t, c.Config()).CoreV1().Namespaces()
 	for _, name := range []string{name, "pharos" + strings.TrimPrefix(name, "shop")} {
 		ns, err := namespaces.Get(t.Context(), name, metav1.GetOptions{})

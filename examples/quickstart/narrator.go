@@ -37,6 +37,8 @@ func (n *narrator) chapter(number int, title, about string) {
 // event prints what a delivery reports.
 func (n *narrator) event(e lifecycle.Event) {
 	switch e.Type {
+	case lifecycle.EventStepPrepared:
+		n.line("prepared %s", e.Step)
 	case lifecycle.EventPlanned:
 		n.line("plan: %s", e.Plan.Decision)
 		for _, r := range e.Plan.Reasons {

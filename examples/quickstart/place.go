@@ -128,7 +128,7 @@ func (p *place) openExisting(ctx context.Context, o options) (err error) {
 }
 
 // takeNamespaces chooses names of namespaces that nobody else has, and sees to
-// it that they are deleted at the end.
+// it that they are deleted at the end, with the rights that deploy makes.
 func (p *place) takeNamespaces(ctx context.Context) (err error) {
 	suffix := "-" + strings.ToLower(rand.Text()[:8])
 	p.shop.Namespace += suffix
@@ -137,7 +137,8 @@ func (p *place) takeNamespaces(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(func(ctx context.Context) error {
-		return deleteNamespaces(ctx, p.cluster.Config(), p.shop.Namespace, p.shop.Receipts)
+		return errors.Join(deleteNamespaces(ctx, p.cluster.Config(), p.shop.Namespace, p.shop.Receipts),
+			deleteRights(ctx, p.cluster.Config(), p.shop.Receipts, shop.Target))
 	})
 	return nil
 }

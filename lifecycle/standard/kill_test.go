@@ -33,6 +33,8 @@ type killed struct {
 	// Deploy has it deploy, and die at the event for the Nth time, counted from 1.
 	Deploy bool
 	Nth    int
+	// Rollback has it roll back instead.
+	Rollback bool
 }
 
 // patience is how long the lease of a process that is dead is waited for.
@@ -115,9 +117,12 @@ func deliverAndDie(task string) error {
 			}
 		}
 	}}
-	if k.Deploy {
+	switch {
+	case k.Deploy:
 		_, err = l.Deploy(ctx, r)
-	} else {
+	case k.Rollback:
+		_, err = l.Rollback(ctx, lifecycle.RollbackRequest{Repository: repo, Wait: r.Wait, Events: r.Events})
+	default:
 		_, err = l.Reconcile(ctx, r)
 	}
 	return fmt.Errorf("the event %s never came: %w", k.At, err)

@@ -162,3 +162,31 @@ func (s *shop) lose(image receipt.Image) {
 		s.t.Fatal(err)
 	}
 }
+
+// A rollback that is killed is gone on with by the same call.
+func TestRollbackKilledAt(t *testing.T) {
+	t.Parallel()
+	for _, at := range []lifecycle.EventType{
+		lifecycle.EventPlanned, lifecycle.EventLeaseAcquired, lifecycle.EventReceiptWritten, lifecycle.EventAttemptRecorded, lifecycle.EventAppliedMoved,
+		lifecycle.EventObjectApplied, lifecycle.EventDelivered, lifecycle.EventHealthy, lifecycle.EventOutcomeRecorded,
+	} {
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			c := devtest.Cluster(t)
+			s := newShop(t, c)
+			cfg := c.Config()
+			first := s.reconcile(cfg)
+			s.currency("NOK")
+			second := s.reconcile(cfg)
+			s.dieIn(c, killed{At: at, Rollback: true})
+			l, request := s.lifecycle(cfg), lifecycle.RollbackRequest{Repository: s.repository(), Wait: patience}
+			if _, err := l.Rollback(t.Context(), request); err != nil {
+				t.Fatalf("run again after SIGKILL at %s: %v", at, err)
+			}
+			s.sells(cfg, "EUR")
+			if st := s.status(cfg); !st.IsLive() || st.Live.Record.RollbackOf != first.Receipt || st.Live.Record.Parent != second.Receipt {
+				t.Errorf("after the second run: %+v", st.Live)
+			}
+		})
+	}
+}
