@@ -87,6 +87,22 @@ func TestSameCommitAfterAFailure(t *testing.T) {
 	}
 }
 
+// An operation that failed, and that the controller goes on trying, does not keep
+// a later commit waiting.
+func TestCommitOnTopOfRetries(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	const stubborn = "{automated: {selfHeal: true}, retry: {limit: 10, backoff: {duration: 5m}}}"
+	s.root(stubborn)
+	files := s.single("")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, broken.yaml]\n"
+	files["root/broken.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: broken}\nspec: {ports: [{port: 99999}]}\n"
+	d := s.mustPoint(files)
+	s.fails(lifecycle.ErrUnhealthy, d, 15*time.Second, "Retrying attempt #1", "99999", "not within 15s")
+	s.deliver(s.commit(s.single("")))
+	s.runs("api", ref("api", 1))
+}
+
 // A commit that the Git server does not have.
 func TestCommitThatIsNotThere(t *testing.T) {
 	t.Parallel()

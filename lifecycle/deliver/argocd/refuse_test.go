@@ -74,12 +74,20 @@ func TestOwnersAreNamed(t *testing.T) {
 		if _, err := s.point(t.Context(), s.commit(s.single(""))); err != nil {
 			t.Fatal(err)
 		}
-		s.patch(s.name+"-parent", "argocd", fmt.Sprintf("status: {resources: [{group: argoproj.io, version: v1alpha1, kind: Application, namespace: %s, name: %s}], sync: {status: Unknown}}",
-			s.argo.Namespace(), s.name))
-		_, err := s.point(t.Context(), s.commit(s.single("")))
-		// The controller may have looked in between, and taken it away again.
-		if err != nil && !errors.Is(err, lifecycle.ErrBlocked) {
-			t.Error(err)
+		// The controller may look in between, and takes it away again.
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for {
+			s.patch(s.name+"-parent", "argocd", fmt.Sprintf("status: {resources: [{group: argoproj.io, version: v1alpha1, kind: Application, namespace: %s, name: %s}], sync: {status: Unknown}}",
+				s.argo.Namespace(), s.name))
+			_, err := s.point(ctx, s.commit(s.single("")))
+			if errors.Is(err, lifecycle.ErrBlocked) {
+				mustContain(t, err.Error(), "Application argocd/"+s.name+"-parent", "by the label")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 	t.Run("missing", func(t *testing.T) {
