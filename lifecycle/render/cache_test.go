@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -417,4 +418,26 @@ type countedTrees struct {
 func (c *countedTrees) Tree(ctx context.Context, id source.ID) ([]source.Entry, error) {
 	c.n++
 	return c.Objects.Tree(ctx, id)
+}
+
+// TestKeyKnowsEveryField has the fields of a request in two lists: those that are
+// in the key, and those that have no part in what is rendered or are compared
+// otherwise. A new one belongs into either.
+func TestKeyKnowsEveryField(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		of   reflect.Type
+		want []string
+	}{
+		{reflect.TypeFor[lifecycle.RenderRequest](), []string{"Tree", "Commit", "Overlay", "Images", "Labels"}},
+		{reflect.TypeFor[lifecycle.ImageRef](), []string{"Name", "Repository", "Digest", "Base", "Artifact"}},
+	} {
+		var fields []string
+		for i := range c.of.NumField() {
+			fields = append(fields, c.of.Field(i).Name)
+		}
+		if diff := cmp.Diff(c.want, fields); diff != "" {
+			t.Errorf("fields of %s (-known +there): see keyOf\n%s", c.of, diff)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,8 +15,9 @@ import (
 )
 
 // TestThousandInParallel renders overlays with and without schemas of their own at
-// once, a thousand in all: what one sets is not seen by another, and nothing of
-// them is left. Not parallel to other tests: it counts what the process has.
+// once, a thousand in all, most of them small and each another one: what one sets
+// is not seen by another, and nothing of them is left. Not parallel to other tests:
+// it counts what the process has.
 func TestThousandInParallel(t *testing.T) {
 	all := fixtures(t)
 	want := map[string]lifecycle.Rendering{}
@@ -23,17 +25,31 @@ func TestThousandInParallel(t *testing.T) {
 		want[name] = mustRender(t, files, request)
 	}
 	shared := render.New()
+	const small = "small"
 	batch := func(n int) {
 		var wg sync.WaitGroup
 		for i := range n {
-			name := []string{"bases", "components", "patches"}[i%3]
-			if i%100 == 0 {
-				name = "schema"
-			}
 			wg.Go(func() {
+				name := small
+				switch {
+				case i%100 == 0:
+					name = "schema"
+				case i%10 == 0:
+					name = []string{"bases", "components", "patches"}[i/10%3]
+				}
+				files, own := all[name], fmt.Sprintf("own%d", i)
+				if name == small {
+					files = inOverlay(map[string]string{"kustomization.yaml": "namePrefix: " + own + "-\nresources: [o.yaml]", "o.yaml": object})
+				}
 				r := request
-				r.Tree, _ = treeOf(all[name])
+				r.Tree, _ = treeOf(files)
 				got, err := shared.Render(t.Context(), r)
+				if name == small {
+					if err != nil || len(got.Objects) != 1 || got.Objects[0].Name != own+"-a" {
+						t.Errorf("%s: %v, %v", own, got.Objects, err)
+					}
+					return
+				}
 				if diff := cmp.Diff(want[name], got); diff != "" || err != nil {
 					t.Errorf("%s: %v (-alone +in parallel):\n%s", name, err, diff)
 				}

@@ -50,8 +50,8 @@ func TestRefused(t *testing.T) {
 		"itself":                      {map[string]string{k: "resources: [.]"}, render.ErrCycle, nil},
 		"its parent":                  {map[string]string{k: "resources: [..]", "../" + k: "resources: [dev]"}, render.ErrCycle, nil},
 		"a circle of bases":           {map[string]string{k: "resources: [../a]", "../a/" + k: "resources: [../b]", "../b/" + k: "resources: [../a]"}, render.ErrCycle, []string{"overlays/b/kustomization.yaml:1: resources[0]"}},
-		"a helm chart":                {map[string]string{k: "helmCharts: [{name: x, repo: http://127.0.0.1:1}]"}, render.ErrHelm, []string{"helm template"}},
-		"an old helm chart":           {map[string]string{k: "helmChartInflationGenerator: [{chartName: x}]"}, render.ErrHelm, nil},
+		"a helm chart":                {map[string]string{k: "namePrefix: a-\nhelmCharts: [{name: x, repo: http://127.0.0.1:1}]"}, render.ErrHelm, []string{at + ":2: helmCharts: ", "helm template"}},
+		"an old helm chart":           {map[string]string{k: "namePrefix: a-\nhelmChartInflationGenerator: [{chartName: x}]"}, render.ErrHelm, []string{at + ":2: helmChartInflationGenerator: "}},
 		"a helm generator":            {map[string]string{k: "generators: [g.yaml]", "g.yaml": "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: x}\nname: x\n"}, render.ErrHelm, nil},
 		"an exec plugin": {
 			map[string]string{k: "generators: [g.yaml]", "g.yaml": "apiVersion: v1\nkind: Gen\nmetadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: ./run}'}}\n"},

@@ -168,6 +168,10 @@ func (s *scanner) kustomizationFile(dir string) (string, []byte, error) {
 func (f *kfile) scan(k types.Kustomization, as use) {
 	resources, bases := k.Resources, k.Bases
 	images, imageTags := k.Images, k.ImageTags
+	charts := "helmCharts"
+	if len(k.HelmChartInflationGenerator) > 0 {
+		charts = "helmChartInflationGenerator"
+	}
 	k.FixKustomization()
 
 	if err := k.CheckEmpty(); err != nil {
@@ -184,7 +188,7 @@ func (f *kfile) scan(k types.Kustomization, as use) {
 		f.problem("kind", k.Kind, errors.New("a component is used by listing it under components"))
 	}
 	if len(k.HelmCharts) > 0 {
-		f.problem("helmCharts", "", ErrHelm)
+		f.problem(charts, "", ErrHelm)
 	}
 	if as == useConfigs {
 		f.onlyLists(&k)
