@@ -34,6 +34,8 @@ func (c *client) explain(ctx context.Context, op, on string, err error) error {
 		e.Advice = "Renew the credentials in the kubeconfig: the server does not accept them."
 	case s.Code == http.StatusForbidden:
 		e.Advice = "Ask an administrator for this right."
+	case webhookFails(s):
+		e.Advice = webhookAdvice
 	case s.Code == http.StatusTooManyRequests || s.Code >= http.StatusInternalServerError:
 		e.Advice = "The server did not recover in time. Run it again: what is done already stays done."
 	default:
@@ -85,7 +87,9 @@ func (d *Deliverer) explainApply(ctx context.Context, o receipt.Object, err erro
 		e.Advice = fmt.Sprintf("Add the Namespace %s to the manifests, or create it.", o.Namespace)
 	case s.Code == http.StatusNotFound:
 		e.Advice = "The cluster does not serve this kind any more, or not yet. Check its CustomResourceDefinition."
-	case s.Code == http.StatusForbidden && strings.Contains(s.Message, "cannot "):
+	case webhookFails(s):
+		return &lifecycle.Error{Op: "apply", On: on, Class: lifecycle.ErrUnreachable, Err: err, Advice: webhookAdvice}, true
+	case s.Code == http.StatusForbidden && missingRight(s):
 		e.Class = lifecycle.ErrUnreachable
 		e.Advice = fmt.Sprintf("Ask an administrator for the rights to create and patch %s.", collectionOf(o).name())
 	case s.Code == http.StatusForbidden:
@@ -142,6 +146,22 @@ func owner(message string) string {
 		return rest
 	}
 	return name
+}
+
+// missingRight tells the authorizer's refusal from that of an admission rule, by
+// its words: User "ada" cannot patch resource "configmaps" in …
+func missingRight(s metav1.Status) bool {
+	return strings.Contains(s.Message, `" cannot `) && strings.Contains(s.Message, ` resource "`)
+}
+
+const webhookAdvice = "See that what stands behind this webhook runs: without it the server accepts nothing of this kind. Run it again then: what is done already stays done."
+
+// webhookFails says that the server could not do what was asked because it
+// could not ask somebody else: a webhook of admission, or one that converts
+// custom resources.
+func webhookFails(s metav1.Status) bool {
+	return s.Code >= http.StatusInternalServerError &&
+		(strings.Contains(s.Message, "failed calling webhook") || strings.Contains(s.Message, "conversion webhook for "))
 }
 
 func terminating(s metav1.Status) bool {
