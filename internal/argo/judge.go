@@ -36,7 +36,7 @@ func Judge(a *Application, w Want) Verdict {
 		}
 	}
 	v.Synced = true
-	if healthy(a, &v) && imagesRun(a, w, &v) {
+	if (w.Healthy || healthy(a, &v)) && imagesRun(a, w, &v) {
 		v.State, v.Reason = Live, "the commit is live and healthy"
 	}
 	return v
@@ -170,6 +170,10 @@ func some(list []Resource) string {
 	if len(list) == 0 {
 		return "no resource is named"
 	}
+	return named(list) + " differs from the commit"
+}
+
+func named(list []Resource) string {
 	var names []string
 	for _, r := range list[:min(len(list), 3)] {
 		names = append(names, r.String())
@@ -178,7 +182,7 @@ func some(list []Resource) string {
 	if n := len(list) - len(names); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return text + " differs from the commit"
+	return text
 }
 
 func operationSucceeded(a *Application, w Want, v *Verdict) bool {
@@ -270,6 +274,9 @@ func healthy(a *Application, v *Verdict) bool {
 		if r.Health.Message != "" {
 			reason += ": " + r.Health.Message
 		}
+	}
+	if len(v.Orphans) > 0 {
+		reason += "; counted is also what the commit does not declare: " + named(v.Orphans)
 	}
 	if h.Status == "Degraded" {
 		return v.failed(Failed, FaultHealth, "%s", reason)

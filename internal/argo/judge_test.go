@@ -153,6 +153,25 @@ func TestJudgeOperationBefore(t *testing.T) {
 	}
 }
 
+// What is declared no more counts in an Application's health; where what is
+// declared was found healthy by looking at it, it counts no more.
+func TestJudgeLeftovers(t *testing.T) {
+	t.Parallel()
+	a := with(t, `status: {sync: {status: OutOfSync}, health: {status: Degraded}, resources: [{group: batch, kind: Job, namespace: shop, name: old, status: OutOfSync, requiresPruning: true}]}`)
+	if v := argo.Judge(a, want); v.Fault != argo.FaultHealth || !v.Synced || !strings.Contains(v.Reason, "does not declare: Job shop/old") {
+		t.Errorf("got %+v", v)
+	}
+	w := want
+	w.Healthy = true
+	if v := argo.Judge(a, w); v.State != argo.Live || len(v.Orphans) != 1 {
+		t.Errorf("got %+v", v)
+	}
+	changed := with(t, `status: {sync: {status: OutOfSync}, health: {status: Degraded}, resources: [{kind: Service, name: api, status: OutOfSync}]}`)
+	if v := argo.Judge(changed, w); v.State != argo.Waiting {
+		t.Errorf("got %+v", v)
+	}
+}
+
 func TestJudgeNothing(t *testing.T) {
 	t.Parallel()
 	if v := argo.Judge(nil, want); v.State != argo.Waiting {

@@ -77,6 +77,9 @@ type Want struct {
 	// Before is the operation that was the last one before the write; one that
 	// still is says nothing of it.
 	Before Last
+	// Healthy says that what the commit declares was found healthy by looking at
+	// it: the Application's own health counts what is declared no more, too.
+	Healthy bool
 }
 
 // Last identifies an operation: its phase, and when it ended.

@@ -29,6 +29,7 @@ const (
 // if none does.
 func (w *watching) judge() error {
 	for _, p := range w.parts {
+		p.want.Healthy = p.declaredHealthy()
 		v := argo.Judge(p.app, p.want)
 		if v.State != p.verdict.State || v.Need != p.verdict.Need || v.Fault != p.verdict.Fault {
 			p.since = w.now()

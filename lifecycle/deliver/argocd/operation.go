@@ -3,6 +3,7 @@ package argocd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -95,6 +96,28 @@ func begin(commit, receipt string) func(*argo.Application) ([]argo.Op, error) {
 		// has been set since.
 		return []argo.Op{{Op: "add", Path: "/operation", Value: op}}, nil
 	}
+}
+
+// unpark takes away the operations of this wait that a sync window parks: they
+// would bring this commit when the window ends, whatever was delivered by then.
+func (w *watching) unpark(ctx context.Context) error {
+	var errs []error
+	for _, p := range w.parts {
+		if p.app == nil || p.synced.IsZero() {
+			continue
+		}
+		errs = append(errs, w.change(ctx, p.part, w.r.Guard, func(a *argo.Application) ([]argo.Op, error) {
+			if s := a.Status.OperationState; !argo.Parked(a) || s.Operation.InitiatedBy.Username != user {
+				return nil, nil
+			}
+			ops := []argo.Op{{Op: "remove", Path: "/status/operationState"}}
+			if a.Operation != nil {
+				ops = append(ops, argo.Op{Op: "remove", Path: "/operation"})
+			}
+			return ops, nil
+		}))
+	}
+	return errors.Join(errs...)
 }
 
 func ask(kind string) func(*argo.Application) ([]argo.Op, error) {

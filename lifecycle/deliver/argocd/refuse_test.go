@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
@@ -165,6 +166,25 @@ func TestSyncWindows(t *testing.T) {
 		s.patch(s.name, "somebody", "spec: {project: "+s.name+"}")
 		s.deliver(s.commit(s.single("")))
 		s.runs("api", ref("api", 1))
+	})
+	t.Run("opened in the middle", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t, argo)
+		s.project("[]")
+		s.root("{}")
+		s.patch(s.name, "somebody", "spec: {project: "+s.name+"}")
+		d := s.mustPoint(s.single(""))
+		projects := s.objs.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "appprojects"}).Namespace(s.argo.Namespace())
+		window := fmt.Sprintf(`spec: {syncWindows: [{kind: deny, %s, applications: ["%s"], manualSync: false}]}`, always, s.name)
+		if _, err := projects.Patch(t.Context(), s.name, types.MergePatchType, jsonOf(t, yamlObject(t, window)), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.fails(lifecycle.ErrBlocked, d, patience, "waits for the end of a sync window", "argocd proj windows list "+s.name)
+		// What it asked for is taken back, so that nothing comes when the window ends.
+		app := s.app(s.name)
+		if _, set := app.Object["operation"]; set || field(app.Object, "status.operationState.phase") == "Running" {
+			t.Errorf("the operation stays: %v", app.Object["operation"])
+		}
 	})
 	t.Run("parked", func(t *testing.T) {
 		t.Parallel()

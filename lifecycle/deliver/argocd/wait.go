@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -81,7 +82,7 @@ func (d *Deliverer) Wait(ctx context.Context, r lifecycle.ObserveRequest) (lifec
 			continue
 		}
 		if end := w.judge(); end != nil {
-			return w.observation(), w.explained(ctx, end)
+			return w.observation(), errors.Join(w.explained(ctx, end), w.unpark(ctx))
 		}
 		if w.live() {
 			return w.observation(), nil
@@ -216,7 +217,7 @@ func (w *watching) observation() lifecycle.Observation {
 // askWhy reads the objects of Applications that are synced and not healthy.
 func (w *watching) askWhy(ctx context.Context, wg *sync.WaitGroup, tell func(func())) {
 	for _, p := range w.parts {
-		if !p.verdict.Synced || p.verdict.State == argo.Live {
+		if !p.verdict.Synced || p.verdict.State == argo.Live && !p.want.Healthy {
 			p.why, p.answered = nil, false
 			continue
 		}
