@@ -54,3 +54,25 @@ func ExampleProblem() {
 	// Copy what it names into the repository, at a version of your choice, and name that path. Commit the file, or correct the entry: only what is in the commit is rendered.
 	// true true
 }
+
+// A rendering that was kept is used for another commit that changes nothing of it.
+func ExampleWithCache() {
+	files := map[string]string{
+		"dev/kustomization.yaml": "resources: [pod.yaml]\n",
+		"dev/pod.yaml":           "apiVersion: v1\nkind: Pod\nmetadata: {name: api}\nspec: {containers: []}\n",
+	}
+	renderer := render.New(render.WithCache(render.NewCache(render.CacheConfig{}))) // with Dir, other processes use it too
+	for _, readme := range []string{"one", "two"} {
+		files["README.md"] = readme
+		tree, objects := treeOf(files)
+		rendering, err := renderer.Render(context.Background(), lifecycle.RenderRequest{Tree: tree, Overlay: "dev"})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(len(rendering.Objects), "object,", len(objects.reads), "files were read")
+	}
+	// Output:
+	// 1 object, 2 files were read
+	// 1 object, 0 files were read
+}
