@@ -69,8 +69,8 @@
 // of this source succeeded; it was looked at since; it is Healthy, without an
 // error among its conditions; and the digests run. What is there too much does
 // not count against it: nothing is ever deleted, and it is listed as an orphan.
-Argo CD counts it in an Application's health, so where there is such, and the
-right to look, what the commit declares is judged by itself.
+// Argo CD counts it in an Application's health, so where there is such, and the
+// right to look, what the commit declares is judged by itself.
 // A root that is healthy says nothing of its Applications; each of them is judged
 // by itself.
 //
