@@ -24,6 +24,12 @@ func (s *story) firstCommit(ctx context.Context, c *chapter) error {
 	if err := s.commit(ctx, "Open the shop"); err != nil {
 		return err
 	}
+	if s.server != "" {
+		// So that there is a repository. What is delivered is pushed by Pharos itself.
+		if err := s.shop.Push(ctx, s.server); err != nil {
+			return err
+		}
+	}
 	if err := s.deliver(ctx, c, patience, "deploy", (*delivery).deploy); err != nil {
 		return err
 	}

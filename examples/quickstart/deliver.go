@@ -38,7 +38,7 @@ func openDelivery(ctx context.Context, dir, target, actor string, cluster *rest.
 		return nil, err
 	}
 	return &delivery{target: t, commit: commit, options: standard.Options{
-		REST: cluster, Actor: actor, Keychain: keychain, Env: os.Environ(),
+		REST: cluster, Actor: actor, Keychain: keychain, Env: os.Environ(), Checkout: dir,
 	}}, nil
 }
 

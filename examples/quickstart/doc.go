@@ -11,6 +11,9 @@
 // where one can run: on Linux, as root, with runc. Elsewhere the story says what is
 // missing and goes on without the website.
 //
+// With --argocd, a real Argo CD beside the control plane delivers the shop: the first
+// run builds that, too, which takes some minutes more.
+//
 // On a cluster of yours, pods do run. It needs a registry that both sides reach:
 //
 //	go run ./examples/quickstart --context kind-dev --registry localhost:5000/shop \

@@ -9,6 +9,9 @@ func (n *narrator) opening(o options) {
 	}
 	n.line("The cluster is started for this story. Its API server, controllers and scheduler are the")
 	n.line("real ones; its only node is hollow, so pods are placed and become ready, but do not really run.")
+	if o.argocd {
+		n.line("An Argo CD, a real one, delivers what Pharos points it at.")
+	}
 	n.blank()
 }
 

@@ -52,6 +52,7 @@ type options struct {
 	registry     string
 	registryPull string
 	insecure     bool
+	argocd       bool
 	stay         bool
 }
 
@@ -63,6 +64,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.registry, "registry", "", "the registry, or a folder of one, to push to: `host[:port][/folder]`; only with --context")
 	f.StringVar(&o.registryPull, "registry-pull", "", "the same registry as the cluster sees it: `host[:port][/folder]` (default --registry)")
 	f.BoolVar(&o.insecure, "registry-insecure", false, "the registry speaks plain HTTP")
+	f.BoolVar(&o.argocd, "argocd", false, "deliver through an Argo CD, which is started beside the cluster")
 	f.BoolVar(&o.stay, "stay", false, "leave everything up at the end until Ctrl-C, to look around in")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -80,6 +82,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("there are no arguments, only flags: %q", rest)
 	case o.context != "" && o.registry == "":
 		return errors.New("--context needs --registry: a registry that this machine pushes to and the cluster pulls from")
+	case o.context != "" && o.argocd:
+		return errors.New("--argocd starts an Argo CD beside the quickstart's own cluster: leave out --context")
 	case o.context == "" && (o.registry != "" || o.registryPull != "" || o.insecure):
 		return errors.New("the flags about a registry go with --context: the quickstart's own cluster has its own registry")
 	}

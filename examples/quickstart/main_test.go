@@ -63,6 +63,7 @@ func TestFlags(t *testing.T) {
 		{"--context kind-dev", "--context needs --registry", 2},
 		{"--registry localhost:5000", "go with --context", 2},
 		{"--registry-insecure", "go with --context", 2},
+		{"--context kind-dev --registry localhost:5000 --argocd", "leave out --context", 2},
 		{"shop", "there are no arguments", 2},
 		{"--contxt x", "flag provided but not defined", 2},
 		{"--help", "-registry", 0},

@@ -58,7 +58,24 @@ func open(ctx context.Context, o options, progress io.Writer) (_ *place, err err
 		return p, err
 	}
 	p.onClose(func(context.Context) error { return p.cluster.Stop() })
+	if o.argocd {
+		if err := p.openArgoCD(ctx, progress); err != nil {
+			return p, err
+		}
+	}
 	return p, p.openRegistry(ctx)
+}
+
+// openArgoCD starts an Argo CD beside the cluster, and a Git server that it fetches
+// the shop from.
+func (p *place) openArgoCD(ctx context.Context, progress io.Writer) error {
+	a, err := devenv.StartArgoCD(ctx, p.cluster, devenv.ArgoCDOptions{Output: progress})
+	if err != nil {
+		return err
+	}
+	p.onClose(func(context.Context) error { return a.Stop() })
+	p.shop.ArgoCD, p.shop.Git = a.Namespace(), a.GitURL()+"/shop.git"
+	return nil
 }
 
 func (p *place) onClose(f func(context.Context) error) { p.closers = append(p.closers, f) }

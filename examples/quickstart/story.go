@@ -34,6 +34,8 @@ type story struct {
 	api, images *traffic
 	// website says that there is one, which is built from a Dockerfile.
 	website bool
+	// server is the Git server that Argo CD fetches from; empty without one.
+	server string
 }
 
 // newStory writes the shop.
@@ -46,7 +48,7 @@ func newStory(ctx context.Context, say *narrator, p *place) (*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != ""}
+	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != "", server: p.shop.Git}
 	s.cluster = s.api.client(p.cluster.Config())
 	return s, nil
 }

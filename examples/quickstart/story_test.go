@@ -33,7 +33,20 @@ func openPlace(t *testing.T) *place {
 
 func TestStory(t *testing.T) {
 	t.Parallel()
+	tellAll(t, openPlace(t))
+}
+
+// TestStoryThroughArgoCD is the same story, told through a real Argo CD.
+func TestStoryThroughArgoCD(t *testing.T) {
+	t.Parallel()
+	a := devtest.ArgoCD(t)
 	p := openPlace(t)
+	p.shop.ArgoCD, p.shop.Git = a.Namespace(), a.GitURL()+"/"+p.shop.Namespace+".git"
+	tellAll(t, p)
+}
+
+func tellAll(t *testing.T, p *place) {
+	t.Helper()
 	var out strings.Builder
 	s, err := newStory(t.Context(), &narrator{w: &out}, p)
 	if err != nil {

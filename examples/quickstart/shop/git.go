@@ -26,6 +26,12 @@ func (r *Repository) Commit(ctx context.Context, message string) error {
 	return nil
 }
 
+// Push makes the last commit the branch main of a Git server's repository.
+func (r *Repository) Push(ctx context.Context, url string) error {
+	_, err := r.git(ctx, "push", "--quiet", "--", url, "HEAD:refs/heads/main")
+	return err
+}
+
 // Changed returns the lines that the last commit took away ("-…") and added
 // ("+…"), after a line with the name of each file.
 func (r *Repository) Changed(ctx context.Context) ([]string, error) {

@@ -30,6 +30,9 @@ type Options struct {
 	// BuildKit is the address of the BuildKit that builds the website from its
 	// Dockerfile. Without one there is no website.
 	BuildKit string
+	// ArgoCD is the namespace of the Argo CD that delivers the shop, and Git where
+	// it fetches from. Without one Pharos writes the objects itself.
+	ArgoCD, Git string
 }
 
 // files holds the shop. Its go.mod has another name there: as a module of its
