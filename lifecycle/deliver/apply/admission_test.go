@@ -277,3 +277,8 @@ func (b *bench) awaitQuota(t *testing.T) {
 	}
 	t.Fatal("the watch ended")
 }
+
+// encoded is a scalar of YAML in which no NS stands for the bench's namespace.
+func encoded(b []byte) string {
+	return `"` + strings.ReplaceAll(base64.StdEncoding.EncodeToString(b), "NS", `N\x53`) + `"`
+}
