@@ -64,7 +64,8 @@ func full() receipt.Record {
 	return r
 }
 
-// large returns a record of a little more than 1 MiB.
+// large returns a record of more than 1 MiB: 5,000 objects, whose hashes cannot be
+// compressed, and 10,000 paths that were read.
 func large() receipt.Record {
 	r := record(2)
 	for i := range 5_000 {
@@ -72,6 +73,9 @@ func large() receipt.Record {
 			Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments",
 			Namespace: "shop", Name: fmt.Sprintf("service-with-a-long-name-%06d", i), Hash: digestOf(i),
 		})
+	}
+	for i := range 10_000 {
+		r.Reads = append(r.Reads, fmt.Sprintf("gitops/bases/service-%05d/%s/deployment.yaml", i, digestOf("path", i)[7:27]))
 	}
 	return r
 }
