@@ -3,9 +3,11 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,5 +212,40 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}})
 	if _, err := b.Deliver(t.Context(), r); err == nil || strings.Contains(err.Error(), "elsewhere") || fault.Hits() != 1 {
 		t.Errorf("got %v after %d requests", err, fault.Hits())
+	}
+}
+
+// Every write of a delivery fails once, before or after it was done.
+func TestEveryWriteFailsOnce(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]faultproxy.Action{
+		"conflict": faultproxy.Answer(http.StatusConflict), "throttled": faultproxy.TooManyRequests(0),
+		"failed": faultproxy.Answer(http.StatusInternalServerError), "cut": faultproxy.Cut(),
+	} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, done %t", name, after), func(t *testing.T) {
+				t.Parallel()
+				b, proxy := faulty(t, apply.Config{})
+				var failed sync.Map
+				fault := proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Do: do, AfterUpstream: after, Match: func(r *http.Request) bool {
+					_, before := failed.LoadOrStore(r.URL.Path, true)
+					return !before
+				}})
+				r := b.request(t, severalDocs)
+				deliverAll(t, b, r)
+				if fault.Hits() != len(r.Objects) {
+					t.Errorf("%d writes failed of %d", fault.Hits(), len(r.Objects))
+				}
+				again, err := b.Deliver(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range lines(again.Changes) {
+					if !strings.HasPrefix(l, "unchanged ") {
+						t.Errorf("then %s", l)
+					}
+				}
+			})
+		}
 	}
 }
