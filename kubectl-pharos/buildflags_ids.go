@@ -10,17 +10,17 @@ import (
 )
 
 // unheeded says of what the flags name that no build will take it: nothing
-// declares it, as an earlier commit may not yet, or the builds have their own.
-func unheeded(o standard.Options, images []catalogue.Image, t standard.Target) []string {
+// declares it, as an earlier commit may not yet. Jobs, which have their own, refuse
+// the flags themselves.
+func unheeded(o standard.Options, images []catalogue.Image) []string {
 	var secrets, agents []string
 	for _, img := range images {
 		if b := img.Build.Dockerfile; b != nil {
 			secrets, agents = append(secrets, b.Secrets...), append(agents, b.SSH...)
 		}
 	}
-	jobs := t.BuildKit != nil && t.BuildKit.Job != nil
 	var said []string
-	say := func(flag, field, job string, given, declared []string) {
+	say := func(flag, field string, given, declared []string) {
 		for _, id := range given {
 			near := nearest(id, declared)
 			switch {
@@ -28,12 +28,10 @@ func unheeded(o standard.Options, images []catalogue.Image, t standard.Target) [
 				said = append(said, fmt.Sprintf("%s %s: no image declares it; did you mean %s?", flag, id, near[0]))
 			case !slices.Contains(declared, id):
 				said = append(said, fmt.Sprintf("%s %s: no image declares it under build.dockerfile.%s", flag, id, field))
-			case jobs:
-				said = append(said, fmt.Sprintf("%s %s: it does not reach Jobs, which take theirs from the Secret that spec.buildkit.job.%s of target %s names", flag, id, job, t.Name))
 			}
 		}
 	}
-	say("--secret", "secrets", "buildSecret", slices.Sorted(maps.Keys(o.Secrets)), secrets)
-	say("--ssh", "ssh", "sshSecret", slices.Sorted(maps.Keys(o.SSH)), agents)
+	say("--secret", "secrets", slices.Sorted(maps.Keys(o.Secrets)), secrets)
+	say("--ssh", "ssh", slices.Sorted(maps.Keys(o.SSH)), agents)
 	return said
 }

@@ -35,7 +35,7 @@ func (o *buildOptions) given(so *standard.Options) {
 }
 
 // warnUnheeded warns of flags that no build of the commit heeds.
-func (o *buildOptions) warnUnheeded(ctx context.Context, w io.Writer, commit source.Commit, t standard.Target) error {
+func (o *buildOptions) warnUnheeded(ctx context.Context, w io.Writer, commit source.Commit) error {
 	if len(o.opts.Secrets)+len(o.opts.SSH) == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (o *buildOptions) warnUnheeded(ctx context.Context, w io.Writer, commit sou
 	if err != nil {
 		return err
 	}
-	for _, warning := range unheeded(o.opts, c.Images, t) {
+	for _, warning := range unheeded(o.opts, c.Images) {
 		linef(w, "warning: %s", warning)
 	}
 	return nil

@@ -105,7 +105,7 @@ func (o *deployOptions) prepare(ctx context.Context) (*lifecycle.Lifecycle, life
 		return nil, r, f, err
 	}
 	f.Target = t.Name
-	if err := o.warnUnheeded(ctx, o.ErrOut, commit, t); err != nil {
+	if err := o.warnUnheeded(ctx, o.ErrOut, commit); err != nil {
 		return nil, r, f, err
 	}
 	so, err := o.options(t)

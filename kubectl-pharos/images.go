@@ -20,6 +20,7 @@ type imagesOptions struct {
 	check    bool
 	bases    bool
 	unused   bool
+	pushed   bool // --target is given, with its name or without
 	keep     int
 
 	head *computed // instead of the working tree's, if it is of the same tree
@@ -39,7 +40,7 @@ why and exits with 3.
 
 With --target the target's registry is asked, too, which of the fingerprints it has:
 an image that it has all parts of, under the digest that is shown. No cluster is
-asked.
+asked. Where pharos.yaml has one target alone, its name may be left out.
 
 With --worktree it is computed from the working tree as git add -A would commit
 it: edits, deletions and new files that are not ignored. It is the one that the
@@ -65,6 +66,7 @@ last --keep deliveries names: see kubectl pharos images delete --help.`,
   kubectl pharos images --worktree
 
   # Which of them has the registry of a target?
+  kubectl pharos images --target
   kubectl pharos images --target devbox
 
   # Is pharos.yaml as it should be? Have the bases moved?
@@ -73,10 +75,16 @@ last --keep deliveries names: see kubectl pharos images delete --help.`,
 
   # What of the registry does no delivery need any more?
   kubectl pharos images --unused --keep 20`,
-		Args: noArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.askTarget(cmd.Flags().Changed("target"), &args)
+			return noArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("keep") && !o.unused {
 				return errors.New("--keep is for --unused: add it")
+			}
+			if o.target == onlyTarget {
+				o.target = "" // which leads to it, or to an error that lists them
 			}
 			return o.run(cmd.Context())
 		},
@@ -89,6 +97,7 @@ last --keep deliveries names: see kubectl pharos images delete --help.`,
 	cmd.Flags().BoolVar(&o.bases, "bases", false, "With --check, ask registries which locked base images have moved")
 	cmd.Flags().BoolVar(&o.unused, "unused", false, "List what the target's registry holds and no recent receipt names")
 	addKeep(cmd, &o.keep)
+	addOptionalTarget(cmd, s)
 	cmd.AddCommand(newImagesDelete(s))
 	return cmd
 }
@@ -98,7 +107,7 @@ func (o *imagesOptions) checkFlags() error {
 	switch {
 	case o.check && o.unused:
 		return errors.New("--check looks at pharos.yaml, and --unused at the registry: name one of them")
-	case o.check && o.target != "":
+	case o.check && o.pushed:
 		return errors.New("--check looks at all targets: leave --target out")
 	case o.bases && !o.check:
 		return errors.New("--bases is a part of --check: add it")
@@ -134,7 +143,7 @@ func (o *imagesOptions) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if o.target != "" {
+	if o.pushed {
 		if err := o.askRegistry(ctx, tree, now.states, images); err != nil {
 			return err
 		}
@@ -272,13 +281,13 @@ func (o *imagesOptions) printImages(images []imageFields) error {
 				files = "<none>"
 			}
 			row := []any{f.Metadata.Name, f.Builder, files, fingerprint}
-			if o.target != "" {
+			if o.pushed {
 				row = append(row, f.Pushed.digest())
 			}
 			rows = append(rows, append(row, string(f.Tree)))
 		}
 		columns := []column{{name: "Name"}, {name: "Builder"}, {name: "Files"}, {name: "Fingerprint"}}
-		if o.target != "" {
+		if o.pushed {
 			columns = append(columns, column{name: "Pushed"})
 		}
 		return o.output.table(o.Out, append(columns, column{name: "Tree", wide: true}), rows)

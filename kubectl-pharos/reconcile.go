@@ -109,7 +109,7 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *deliveryFields) (li
 		return none, err
 	}
 	f.Target = t.Name
-	if err := o.warnUnheeded(ctx, o.ErrOut, commit, t); err != nil {
+	if err := o.warnUnheeded(ctx, o.ErrOut, commit); err != nil {
 		return none, err
 	}
 	so, err := o.options(t)

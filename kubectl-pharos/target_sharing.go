@@ -62,7 +62,7 @@ func folderOf(prefix string) string {
 		name, port = strings.Trim(host, "[]"), ""
 	}
 	name = strings.TrimSuffix(name, ".")
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+	if ip := net.ParseIP(name); name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		name = "localhost"
 	} else if ip != nil {
 		name = ip.String()
