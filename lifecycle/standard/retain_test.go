@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -120,6 +122,35 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	// What is known of the live one can be lost to nobody.
 	if err := store.Delete(t.Context(), res.Receipt); !errors.Is(err, receipt.ErrInUse) {
 		t.Errorf("Delete of the live receipt: %v", err)
+	}
+}
+
+// Whoever has Jobs or Argo CD fetch from a Git server publishes there, and has it
+// forget what is old; nobody else needs one.
+func TestWhoPublishes(t *testing.T) {
+	t.Parallel()
+	git := &standard.Git{URL: "http://git.example.com/repo.git", Push: "http://git.example.com/repo.git"}
+	job := &standard.BuildKit{Job: &standard.BuildKitJob{Image: "moby/buildkit@sha256:" + strings.Repeat("0", 64)}}
+	for name, tc := range map[string]struct {
+		change func(*standard.Target)
+		want   bool
+	}{
+		"apply":        {func(*standard.Target) {}, false},
+		"a Git server": {func(t *standard.Target) { t.Git = git }, false},
+		"Jobs":         {func(t *standard.Target) { t.Git, t.BuildKit = git, job }, true},
+		"Argo CD": {func(t *standard.Target) {
+			t.Git, t.Deliver = git, standard.Deliver{ArgoCD: &standard.ArgoCDDeliver{Namespace: "argocd", Root: "shop"}}
+		}, true},
+	} {
+		target := standard.Target{Name: "shop", Namespace: "pharos", Overlay: "gitops", Registry: standard.Registry{Push: "localhost:5000/dev"}, Deliver: standard.Deliver{Apply: &standard.ApplyDeliver{}}}
+		tc.change(&target)
+		c, err := standard.Config(target, standard.Options{REST: &rest.Config{Host: "http://127.0.0.1:1"}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := c.Transport != nil; got != tc.want {
+			t.Errorf("%s: publishes: %v, want %v", name, got, tc.want)
+		}
 	}
 }
 

@@ -128,6 +128,9 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 		return fail("delivery", err)
 	}
 	way := delivery{deliverer: objects}
+	if t.Git != nil && t.BuildKit != nil && t.BuildKit.Job != nil {
+		way.transport = newPublisher(t, o) // of what Jobs fetch, the server is to forget what is old
+	}
 	if t.Deliver.ArgoCD != nil {
 		if way, err = throughArgoCD(t, o, objects); err != nil {
 			return fail("delivery", err)
