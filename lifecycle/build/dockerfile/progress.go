@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,8 +34,8 @@ type step struct {
 	name       string
 	started    bool
 	ended      bool
-	partial    []byte // of a line
-	printed    []byte // its last lines
+	partial    map[int][]byte // of a line, by stream
+	printed    []byte         // its last lines
 	warnedOf   []string
 	failedWith string
 }
@@ -73,7 +74,7 @@ func (p *progress) show(s *client.SolveStatus) {
 	}
 	for _, l := range s.Logs {
 		if at := p.steps[l.Vertex]; at != nil {
-			p.log(at, l.Data)
+			p.log(at, l.Stream, l.Data)
 		}
 	}
 	for _, w := range s.Warnings {
@@ -90,7 +91,7 @@ func (p *progress) show(s *client.SolveStatus) {
 func (p *progress) vertex(v *client.Vertex) {
 	at := p.steps[v.Digest]
 	if at == nil {
-		at = &step{number: len(p.steps) + 1, name: strings.ReplaceAll(v.Name, "\n", " ")}
+		at = &step{number: len(p.steps) + 1, name: strings.ReplaceAll(v.Name, "\n", " "), partial: map[int][]byte{}}
 		p.steps[v.Digest] = at
 	}
 	if v.Started != nil && !at.started {
@@ -122,16 +123,19 @@ func (p *progress) end(v *client.Vertex) {
 	}
 }
 
-func (p *progress) log(at *step, data []byte) {
-	at.partial = append(at.partial, data...)
+// log takes what a step printed on its output or its standard error. Lines of one are
+// not cut by what comes of the other: a secret would not be known in two halves.
+func (p *progress) log(at *step, stream int, data []byte) {
+	partial := append(at.partial[stream], data...)
 	for {
-		end := bytes.IndexByte(at.partial, '\n')
+		end := bytes.IndexByte(partial, '\n')
 		if end < 0 {
-			return
+			break
 		}
-		p.printed(at, at.partial[:end])
-		at.partial = at.partial[end+1:]
+		p.printed(at, partial[:end])
+		partial = partial[end+1:]
 	}
+	at.partial[stream] = partial
 }
 
 // printed prints a line of what a step printed. Of one that was written over
@@ -184,9 +188,11 @@ func (p *progress) flush() {
 }
 
 func (p *progress) flushStep(at *step) {
-	if len(at.partial) > 0 {
-		p.printed(at, at.partial)
-		at.partial = nil
+	for _, stream := range slices.Sorted(maps.Keys(at.partial)) {
+		if partial := at.partial[stream]; len(partial) > 0 {
+			p.printed(at, partial)
+		}
+		delete(at.partial, stream)
 	}
 }
 

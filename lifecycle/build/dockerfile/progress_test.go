@@ -52,6 +52,25 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// What a step prints on its standard error does not cut a line of its output in two.
+func TestProgressOfTwoStreams(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := newProgress(&out, [][]byte{[]byte("hunter2")})
+	d, start := digest.FromString("1"), time.Unix(0, 0)
+	p.show(&client.SolveStatus{
+		Vertexes: []*client.Vertex{{Digest: d, Name: "step", Started: &start}},
+		Logs: []*client.VertexLog{
+			{Vertex: d, Stream: 1, Data: []byte("it is hun")}, {Vertex: d, Stream: 2, Data: []byte("a warning\nand hunt")},
+			{Vertex: d, Stream: 1, Data: []byte("ter2\nthe end")}, {Vertex: d, Stream: 2, Data: []byte("er2")},
+		},
+	})
+	p.flush()
+	if d := cmp.Diff("#1 step\n#1 a warning\n#1 it is ***\n#1 the end\n#1 and ***\n", out.String()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 func FuzzProgress(f *testing.F) {
 	f.Add("a\nb", "secret\r\n", "secret")
 	f.Fuzz(func(t *testing.T, first, second, secret string) {
@@ -78,9 +97,9 @@ func TestTail(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	p := newProgress(&out, nil)
-	at := &step{number: 1}
+	at := &step{number: 1, partial: map[int][]byte{}}
 	for range 10_000 {
-		p.log(at, []byte("one of many lines\n"))
+		p.log(at, 1, []byte("one of many lines\n"))
 	}
 	tail := at.tail()
 	if len(tail) > maxTail+10 || !strings.HasPrefix(tail, "…\none of") || !strings.HasSuffix(tail, "lines\n") {
