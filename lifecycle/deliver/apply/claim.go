@@ -91,7 +91,8 @@ func foreign(held object, target, manager string) (owner string, yes bool) {
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
 	entries := managers(held)
 	of := labels[keys.Target]
-	if of == target || slices.ContainsFunc(entries, func(e managedBy) bool {
+	// Namespaces that Pharos prepares are no target's, and say so by a label.
+	if of == target || of == "" && labels[keys.ManagedBy] == keys.Manager || slices.ContainsFunc(entries, func(e managedBy) bool {
 		// What Pharos itself prepares has the manager without a target's name.
 		return of == "" && (e.manager == keys.Manager || e.operation == "Apply" && e.manager == manager)
 	}) {

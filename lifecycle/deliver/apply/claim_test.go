@@ -134,6 +134,19 @@ func TestLostLabelIsRestored(t *testing.T) {
 	b.wait(t, objects)
 }
 
+// A namespace that Pharos has prepared may be among the manifests.
+func TestPreparedNamespaceIsOurs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	cleanUpCluster(t, b, b.namespace+"-new", "none.pharos.test")
+	_, err := b.admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: b.namespace + "-new", Labels: map[string]string{keys.ManagedBy: keys.Manager}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.deliver(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-new}")
+}
+
 // What happens between the look and the write does not lead to an object of
 // somebody else either.
 func TestObjectReplacedMeanwhile(t *testing.T) {

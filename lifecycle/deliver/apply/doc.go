@@ -27,7 +27,7 @@
 // again; once it fails, no further write begins. A dry run writes nothing and
 // never calls it.
 //
-// When the server refuses an object, because somebody else owns one of its
+// When the server refuses an object, because somebody else owns it or one of its
 // fields or because it is not valid, nothing more is written: requests under way
 // end, and the server is asked about the rest by a dry run, so that all
 // conflicts and refusals are reported together. What was applied before stays.
@@ -38,7 +38,52 @@
 // version before and after; the versions before come from one list for each
 // resource. A dry run compares whole objects, without their status. What it
 // cannot ask, since the kind or namespace is part of the same delivery, it
-// reports as created.
+// reports as created. Compare returns both objects.
+//
+// What the delivery before is known to have left (DeliverRequest.Applied and
+// Seen) is not written again: an object whose manifest has the same hash, whose
+// UID is the same, and whose fields of ours are the same and have the same
+// values. An apply of the same bytes could only come to the same. So a delivery
+// that changes one object is one write. All others cost one write each.
+//
+// # Whose an object is
+//
+// An object belongs to the target if it carries the target's label, if our field
+// manager has applied it and no other target's label is on it, or if Pharos has
+// prepared it (app.kubernetes.io/managed-by: pharos). Any other that is there
+// already is a conflict as a whole, also where no field differs and server-side
+// apply by itself would see none. DeliverRequest.Adopt takes such objects over,
+// and Force takes over fields; neither implies the other.
+//
+// It costs no request to know: each apply is conditional. Of an object that was
+// listed it names the UID. Of any other it names the resource version
+// 9223372036854775807, which no object has: the server discards it when it
+// creates an object, and refuses it with 409 when there is one. Only then is the
+// object looked at.
+//
+// Fields that a manifest no longer has are given up: the server removes those
+// that nobody else owns. An object that no manifest has any more is an orphan.
+//
+// # Jobs that run once
+//
+// A Job with the annotation pharos.dev/run-once: "true" gets a name by content:
+// the first 40 characters of its own, "-once-", and the first 10 hexadecimal
+// digits of the SHA-256 of its manifest. So a Job that changed, its image's
+// digest included, is another one, and one that did not is never run again.
+// Resolve does the renaming: receipts hold the name and the hash of what is
+// applied.
+//
+// Observation.Completed tells which have completed. Those of
+// DeliverRequest.Completed are not created again, and are healthy, no orphan and
+// no drift when they are gone, for example by their own ttlSecondsAfterFinished.
+// Where a completion was not recorded, because whoever waited was killed, the
+// event of the Job's controller is asked for, which clusters keep for an hour.
+// A Job that is removed sooner after its end than the next delivery comes, in a
+// cluster that has forgotten its event, runs again.
+//
+// A failed one fails every delivery of the same content, until it is changed, or
+// deleted by hand. The reason has the last lines of its pod's log, unless its
+// container left a termination message.
 //
 // Nothing is ever deleted. Redirects are not followed.
 //
@@ -104,6 +149,9 @@
 //   - apiGroups: [""]
 //     resources: [pods, events]
 //     verbs: [list]
+//   - apiGroups: [""]
+//     resources: [pods/log] # of Jobs alone
+//     verbs: [get]
 //
 // Discovery is open to every authenticated user. Delivering roles needs the
 // rights that they grant, or the verb escalate; bindings, the verb bind.
