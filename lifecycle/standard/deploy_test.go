@@ -220,6 +220,40 @@ func TestRightsOfDeliveries(t *testing.T) {
 	}
 }
 
+// TestRightsOfDeliveriesThroughArgoCD is the same where Argo CD writes the objects.
+func TestRightsOfDeliveriesThroughArgoCD(t *testing.T) {
+	t.Parallel()
+	a := devtest.ArgoCD(t)
+	c := a.Cluster()
+	s := newBareShop(t, c)
+	url := a.GitURL() + "/" + s.namespace + ".git"
+	s.git("push", "-q", url, "HEAD:refs/heads/main")
+	s.write(map[string]string{"pharos.yaml": s.git("show", "HEAD:pharos.yaml") + "\n  git: {url: \"" + url + "\"}\n" +
+		"  deliver: {argocd: {namespace: " + a.Namespace() + ", root: " + s.namespace + "}}\n"})
+	s.commit("Deliver through Argo CD")
+	s.deploy(c.Config())
+	account := "pharos-" + s.namespace + "-deliver"
+	config := tokenOf(t, c, s.namespace, account)
+	audit := devtest.RecordAudit(t, c)
+
+	if res := s.reconcile(config); res.Plan.Decision != lifecycle.DecideUnchanged {
+		t.Errorf("a second delivery: %s: %s", res.Plan.Decision, strings.Join(res.Plan.Reasons, "; "))
+	}
+	s.currency("NOK")
+	s.reconcile(config)
+	s.sells(c.Config(), "NOK")
+	back := s.rollback(config, "")
+	s.sells(c.Config(), "EUR")
+	if st := s.status(config); !st.IsLive() || st.Live.ID != back.Receipt || len(st.Observation.Applications) != 1 {
+		t.Errorf("status %+v", st.Observation)
+	}
+	for _, e := range audit.Events(t, devtest.ByUser("system:serviceaccount:"+s.namespace+":"+account)) {
+		if e.Code == 403 {
+			t.Errorf("%s %s was forbidden", e.Verb, e.RequestURI)
+		}
+	}
+}
+
 // tokenOf is the cluster as an account of it.
 func tokenOf(t *testing.T, c *devenv.Cluster, namespace, account string) *rest.Config {
 	t.Helper()

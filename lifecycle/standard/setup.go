@@ -20,7 +20,7 @@ func setup(t Target, o Options, more ...lifecycle.Preparer) (*lifecycle.Setup, e
 	}
 	s := &lifecycle.Setup{
 		Namespace: t.Namespace, Account: accountOf(t.Name), Version: o.Version,
-		Preparers: append([]lifecycle.Preparer{Namespaces{}, Rights{}}, more...),
+		Preparers: append([]lifecycle.Preparer{Namespaces{}, Rights{Builds: t.BuildKit != nil && t.BuildKit.Job != nil, Observed: t.Deliver.ArgoCD != nil}}, more...),
 		Checks:    gitChecks(t, o),
 		Writer:    w, Checkpoints: checkpoints,
 	}

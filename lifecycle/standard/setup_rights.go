@@ -19,19 +19,27 @@ import (
 // and no others:
 //
 //   - a delivery reads and writes its records and the lease in the target's
-//     namespace; creates, patches, lists and watches the kinds that the commit
-//     delivers where it delivers them, and lists pods and events there; and reads
-//     the namespaces kube-system and its own, and the nodes
+//     namespace, and deletes receipts that are kept no longer; makes the Jobs of
+//     builds there, if BuildKit runs in some; creates, patches, lists and watches
+//     the kinds that the commit delivers where it delivers them, or only lists them
+//     if something else writes them, and lists pods and events there; and reads the
+//     namespaces kube-system and its own, and the nodes
 //   - the controller gets, creates and updates Leases in the target's namespace
 //
 // Rights that an earlier commit needed are taken away by the next deploy. Delivering
 // roles and bindings needs rights beyond these: those that they grant.
-type Rights struct{}
+type Rights struct {
+	// Builds says that BuildKit runs in Jobs of the target's namespace.
+	Builds bool
+	// Observed says that something else writes the objects, Argo CD for example, so
+	// that a delivery only lists them.
+	Observed bool
+}
 
 var _ lifecycle.Preparer = Rights{}
 
 // Prepare returns one step.
-func (Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecycle.PrepareStep, error) {
+func (g Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecycle.PrepareStep, error) {
 	var objects []any
 	for _, name := range []string{r.Account, controllerOf(r.Target)} {
 		objects = append(objects, &corev1.ServiceAccount{
@@ -42,9 +50,25 @@ func (Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecycl
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 	})...)
-	everywhere, namespaced := deliveredKinds(r.Resolved)
+	if g.Builds {
+		objects = append(objects, here.in(r.Namespace, keys.Manager+"-"+r.Target+"-build", []rbacv1.PolicyRule{
+			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "watch", "create", "delete"}},
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+		})...)
+	}
+	verbs := []string{"create", "patch", "list", "watch"}
+	if g.Observed {
+		verbs = []string{"list"}
+	}
+	everywhere, namespaced := deliveredKinds(r.Resolved, verbs)
 	for _, ns := range slices.Sorted(maps.Keys(namespaced)) {
 		rules := append(namespaced[ns], rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events", "pods"}, Verbs: []string{"list"}})
+		if slices.ContainsFunc(r.Resolved, func(o receipt.Object) bool { return o.Group == "batch" && o.Kind == "Job" && o.Namespace == ns }) {
+			// What the pod of a Job that failed said last.
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}})
+		}
 		objects = append(objects, here.in(ns, keys.Manager+"-"+r.Target+"-deliver", rules)...)
 	}
 	objects = append(objects, here.everywhere(append([]rbacv1.PolicyRule{
@@ -69,7 +93,7 @@ func meta(namespace, name string) metav1.ObjectMeta {
 
 // deliveredKinds are the rules for what is delivered: to the cluster, and to each
 // namespace.
-func deliveredKinds(objects []receipt.Object) (everywhere []rbacv1.PolicyRule, namespaced map[string][]rbacv1.PolicyRule) {
+func deliveredKinds(objects []receipt.Object, verbs []string) (everywhere []rbacv1.PolicyRule, namespaced map[string][]rbacv1.PolicyRule) {
 	kinds := map[string]map[string][]string{} // by namespace and group
 	for _, o := range objects {
 		if kinds[o.Namespace] == nil {
@@ -82,7 +106,7 @@ func deliveredKinds(objects []receipt.Object) (everywhere []rbacv1.PolicyRule, n
 		var rules []rbacv1.PolicyRule
 		for _, group := range slices.Sorted(maps.Keys(groups)) {
 			slices.Sort(groups[group])
-			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: slices.Compact(groups[group]), Verbs: []string{"create", "patch", "list", "watch"}})
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: slices.Compact(groups[group]), Verbs: verbs})
 		}
 		if ns == "" {
 			everywhere = rules

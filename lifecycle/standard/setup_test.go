@@ -1,0 +1,114 @@
+package standard_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+var delivered = lifecycle.PrepareRequest{
+	Target: "devbox", Namespace: "pharos", Account: "pharos-devbox-deliver",
+	Resolved: []receipt.Object{
+		{Version: "v1", Kind: "Namespace", Resource: "namespaces", Name: "shop"},
+		{Version: "v1", Kind: "ConfigMap", Resource: "configmaps", Namespace: "shop", Name: "settings"},
+		{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Namespace: "shop", Name: "api"},
+		{Version: "v1", Kind: "ConfigMap", Resource: "configmaps", Namespace: "default", Name: "settings"},
+	},
+}
+
+func prepare(t *testing.T, p lifecycle.Preparer) lifecycle.PrepareStep {
+	t.Helper()
+	steps, err := p.Prepare(t.Context(), delivered)
+	if err != nil || len(steps) != 1 {
+		t.Fatalf("%d steps, %v", len(steps), err)
+	}
+	if again, err := p.Prepare(t.Context(), delivered); err != nil || again[0].Hash() != steps[0].Hash() {
+		t.Errorf("the same once more has another hash, %v", err)
+	}
+	return steps[0]
+}
+
+// verbs are those of a step's roles by resource, as "Role shop: deployments".
+func verbs(t *testing.T, step lifecycle.PrepareStep) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, o := range step.Apply {
+		var role rbacv1.ClusterRole // a Role has the same rules
+		if o.Kind != "Role" && o.Kind != "ClusterRole" || strings.HasSuffix(o.Name, "-controller") {
+			continue
+		}
+		if err := json.Unmarshal(o.JSON, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				key := strings.TrimSpace(o.Kind + " " + o.Namespace + ": " + resource)
+				all[key] = append(all[key], rule.Verbs...)
+			}
+		}
+	}
+	return all
+}
+
+func TestRightsOfAStep(t *testing.T) {
+	t.Parallel()
+	without, with := verbs(t, prepare(t, standard.Rights{})), verbs(t, prepare(t, standard.Rights{Builds: true}))
+	deliver := []string{"create", "patch", "list", "watch"}
+	for key, want := range map[string][]string{
+		"Role pharos: configmaps":  {"get", "list", "create", "patch", "delete"},
+		"Role pharos: leases":      {"get", "create", "update"},
+		"Role shop: deployments":   deliver,
+		"Role shop: configmaps":    deliver,
+		"Role shop: pods":          {"list"},
+		"Role default: configmaps": deliver,
+		"ClusterRole : namespaces": append([]string{"get"}, deliver...),
+		"ClusterRole : nodes":      {"list"},
+		"Role pharos: jobs":        nil,
+		"Role shop: secrets":       nil,
+	} {
+		if got := without[key]; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", key, got, want)
+		}
+	}
+	if got := verbs(t, prepare(t, standard.Rights{Observed: true}))["Role shop: deployments"]; !slices.Equal(got, []string{"list"}) {
+		t.Errorf("where Argo CD delivers: %v", got)
+	}
+	if got := with["Role pharos: jobs"]; !slices.Equal(got, []string{"get", "watch", "create", "delete"}) {
+		t.Errorf("for builds: %v", got)
+	}
+}
+
+func TestNamespacesOfAStep(t *testing.T) {
+	t.Parallel()
+	step := prepare(t, standard.Namespaces{})
+	labels := map[string]string{}
+	for _, o := range step.Create {
+		var ns struct {
+			Metadata struct {
+				Labels map[string]string `json:"labels"`
+			} `json:"metadata"`
+		}
+		if err := json.Unmarshal(o.JSON, &ns); err != nil {
+			t.Fatal(err)
+		}
+		labels[o.Name] = ns.Metadata.Labels["pharos.dev/target"]
+	}
+	if len(labels) != 2 || labels["shop"] != "devbox" || labels["pharos"] != "" {
+		t.Errorf("the namespaces are labelled %v", labels)
+	}
+}
+
+func TestControllerOfAStep(t *testing.T) {
+	t.Parallel()
+	step := prepare(t, standard.Controller{Image: "registry.example/pharos@sha256:1"})
+	if got := string(step.Apply[0].JSON); !strings.Contains(got, `"--leader-lease=pharos/pharos-devbox.controller"`) || !strings.Contains(got, `"serviceAccountName":"pharos-devbox-controller"`) || strings.Contains(got, "null") {
+		t.Errorf("the Deployment is %s", got)
+	}
+}
