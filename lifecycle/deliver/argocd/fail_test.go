@@ -195,3 +195,57 @@ func TestObserve(t *testing.T) {
 	}
 	mustContain(t, strings.Join(drift, "\n"), "Deployment "+s.name+"/api: it differs from the commit", s.child("web")+`: its targetRevision is "main"`, "kubectl-edit")
 }
+
+// What a commit declares no more, and is not healthy, does not make the target
+// unhealthy, as a look tells too; what it declares does.
+func TestObserveLeftovers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root(automated)
+	files := s.single("")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, web.yaml]\n"
+	files["root/web.yaml"] = workload("web", "")
+	s.deliver(s.commit(files))
+	d := s.deliver(s.commit(s.single("")))
+	stuck := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"such-node"}}}}}`)
+	deployments := devtest.Client(t, s.config).AppsV1().Deployments(s.name)
+	if _, err := deployments.Patch(t.Context(), "web", types.StrategicMergePatchType, stuck, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.await(s.name, "status.health.status", "Progressing")
+	o, err := s.deliverer().Observe(t.Context(), d.observe())
+	if err != nil || !o.Healthy() || len(o.Orphans) != 1 {
+		t.Errorf("saw %+v, %v", o, err)
+	}
+	if _, err := deployments.Patch(t.Context(), "api", types.StrategicMergePatchType, stuck, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Argo CD has no say in a field that no commit declares.
+	s.unready(d, "Deployment "+s.name+"/api", "0/1 nodes are available")
+}
+
+// unready looks until what is not ready says something.
+func (s *shop) unready(d *delivered, says ...string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	last := ""
+	for ctx.Err() == nil {
+		o, err := s.deliverer().Observe(ctx, d.observe())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		last = ""
+		for _, u := range o.Unready {
+			last += lifecycle.ObjectName(u.Object) + ": " + u.Reason + "\n"
+		}
+		all := true
+		for _, text := range says {
+			all = all && strings.Contains(last, text)
+		}
+		if all {
+			return
+		}
+	}
+	s.t.Errorf("not ready is %s, want %q", last, says)
+}

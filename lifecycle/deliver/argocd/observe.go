@@ -12,7 +12,8 @@ import (
 	"github.com/pharos-dev/pharos/receipt"
 )
 
-// Observe looks once, by one request for each Application. One that is not live
+// Observe looks once, by one request for each Application. Where one is synced
+// and not healthy, its objects are read too, for the reasons. One that is not live
 // and healthy at the commit is not ready, and so is one whose status is older
 // than Config.StaleAfter: that says nothing of now. What differs from the commit,
 // and an Application whose source is not what was written, are drifted.
@@ -27,6 +28,10 @@ func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (li
 	o := lifecycle.Observation{Seen: seen(parts), Applications: records(parts), Completed: r.Completed}
 	for _, p := range parts {
 		v := argo.Judge(p.app, d.want(p, r))
+		var why []lifecycle.ObjectStatus
+		if v.Synced && v.State != argo.Live {
+			v, why = d.lookCloser(ctx, p, r, v)
+		}
 		o.Orphans = append(o.Orphans, orphans(v, r)...)
 		status := lifecycle.ObjectStatus{Object: p.object, Reason: v.Reason, Failed: v.State == argo.Failed}
 		if elsewhere := d.elsewhere(p, r); v.State != argo.Foreign && elsewhere != "" {
@@ -43,13 +48,28 @@ func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (li
 			}
 			continue
 		}
-		o.Unready = append(o.Unready, status)
+		o.Unready = append(append(o.Unready, status), why...)
 		for _, res := range v.Drifted {
 			o.Drifted = append(o.Drifted, lifecycle.ObjectStatus{Object: objectOf(res, r), Reason: "it differs from the commit, says " + p.String()})
 		}
 	}
 	slices.SortFunc(o.Orphans, receipt.CompareObjects)
 	return o, nil
+}
+
+// lookCloser judges an Application that is not healthy once more, with what its
+// objects say, as Wait does: what is declared no more counts in its health. The
+// reasons are those of its objects.
+func (d *Deliverer) lookCloser(ctx context.Context, p *part, r lifecycle.ObserveRequest, v argo.Verdict) (argo.Verdict, []lifecycle.ObjectStatus) {
+	w := &watching{Deliverer: d, r: r}
+	q := &watched{part: p, want: d.want(p, r), verdict: v}
+	o, err := d.objects.Observe(ctx, w.request(q, nil))
+	if err != nil {
+		return v, nil
+	}
+	q.why, q.answered = o.Unready, true
+	q.want.Healthy = q.declaredHealthy()
+	return argo.Judge(p.app, q.want), q.why
 }
 
 // elsewhere says of an Application of the layout that it is not at the commit,
