@@ -20,6 +20,11 @@
 //	$ sha256sum record.json
 //	60bdb12d…fc9035  record.json
 //
+// From the ConfigMaps of package kube, where a large record stands compressed:
+//
+//	$ kubectl -n pharos get configmap pharos-devbox.60bdb12d…fc9035 -o jsonpath='{.data.record\.json}' | sha256sum
+//	$ kubectl -n pharos get configmap pharos-devbox.81b0de…4a1f77 -o jsonpath='{.binaryData.record\.json\.gz}' | base64 -d | gunzip | sha256sum
+//
 // A record that delivers the content of an earlier one again names that one as
 // rollbackOf.
 //
@@ -70,8 +75,18 @@
 //
 // [Pointers] move by compare-and-swap: applied before the first change on the
 // target, live when it was healthy at exactly that receipt. After a failed
-// delivery they differ. Beside them stands the first commit of the repository
+// delivery they differ. Each record names as its parent the one that was applied
+// before it, so that the ID of the applied one stands for the whole chain. Beside
+// the pointers stands the first commit of the repository
 // that the target belongs to, so that another one is noticed.
+//
+// # What is kept
+//
+// A store keeps what it was given until [Store.Delete] is called, which refuses what
+// the pointers name. Which receipts are kept is for who calls it: package lifecycle
+// keeps the newest, and those before the applied and the live one that it needs. So a
+// chain ends where an older receipt was dropped, and its IDs go on naming what is
+// gone.
 //
 // # Stores
 //

@@ -63,10 +63,15 @@ func checkPublish(commit source.ID, id receipt.ID) error {
 	if _, err := receipt.ParseID(string(id)); err != nil {
 		return err
 	}
-	if n := len(commit); n != 40 && n != 64 || strings.Trim(string(commit), "0123456789abcdef") != "" {
+	if !isID(string(commit)) {
 		return fmt.Errorf("%q is no ID of a commit", commit)
 	}
 	return nil
+}
+
+// isID holds for the ID of an object in full.
+func isID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // borrow makes a repository for one call that has the objects of the checkout, and

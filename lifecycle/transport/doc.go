@@ -1,7 +1,25 @@
-// Package transport brings what a target builds from to a Git server that its
-// cluster can reach, as Git objects.
+// Package transport brings commits, and what a target builds from, to a Git server
+// that its cluster can reach, as Git objects.
 //
-// # The form
+// # Commits of receipts
+//
+// [Remote.Publish] has the server keep the commit of a receipt under the reference
+// refs/pharos/receipts/<digits>, the 64 hexadecimal digits of the receipt's ID. No
+// branch has to have the commit. Whoever knows its ID can fetch it, if the server
+// allows that, as git's own does for what a reference names:
+//
+//	git fetch URL <commit>
+//	git fetch URL refs/pharos/receipts/<digits>
+//
+// The commit and its history are read from the checkout. A shallow clone can publish
+// what is on top of commits that the server has; anything else is an
+// [ErrIncomplete], and so is an object that the checkout lacks. [Remote.Bundle]
+// writes the same to a file, for a server that cannot be reached from here.
+//
+// [Remote.Retain] removes the references of receipts that are dropped. The server's
+// own garbage collection does the rest.
+//
+// # Inputs of images
 //
 // The pruned tree of an image (see package catalogue) becomes a commit that
 // depends on the tree alone: no parents, and
@@ -30,10 +48,28 @@
 // are those of the checkout and those that were pushed from it before. Trees of a
 // working directory with edits are sent as well as those of commits.
 //
+// Of a commit of a receipt that are the objects which no commit of the server's holds
+// of which it descends: 13 for a commit of 7 files in 4 folders, none for the same
+// commit again, 5 after an edit three folders deep (the tests count them).
+//
 // A reference with another commit is put right, but only if nobody changes it
-// meanwhile. References are not removed: a server forgets inputs that nobody builds
-// any more when somebody deletes them there (git push URL --delete
-// refs/pharos/inputs/<tree>), and gets them again when they are needed.
+// meanwhile.
+//
+// # Inputs that nobody needs
+//
+// Inputs are needed while a build runs, and by the next build of them, to send less.
+// Which builds run now, on other targets and machines too, nobody knows. So Retain
+// removes inputs that no kept receipt names in two steps. It first marks them with
+//
+//	refs/pharos/unused/<tree>/<time>
+//
+// and removes inputs and mark together, in one atomic push, a day after that.
+// PushInputs, which every build begins with, removes the mark that it finds. Whichever
+// of the two comes first, the other one's push fails, since both name what the mark
+// was, and looks again. A build that runs when its inputs are marked ends before they
+// are removed: the deadline of a Job is hours. Clocks may differ by as much.
+//
+// A server whose receive.advertiseAtomic is off keeps its inputs.
 //
 // # The git program
 //

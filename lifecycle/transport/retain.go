@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +75,12 @@ func (r *Remote) retain(ctx context.Context, repo *repository, t lifecycle.Retai
 	for _, some := range chunks(s.remove) {
 		// A mark and what it marks go together: whoever needs the inputs removes
 		// the mark first, so that one of the two finds the other's done.
-		if err := r.git.push(ctx, repo, true, slices.Concat(some...)...); err != nil {
+		err := r.git.push(ctx, repo, true, slices.Concat(some...)...)
+		if failed, ok := errors.AsType[*gitError](err); ok && strings.Contains(failed.stderr, "does not support --atomic") {
+			r.git.log.WarnContext(ctx, "the Git server keeps inputs that nobody needs: it has no atomic pushes", "server", r.git.address.text)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -108,7 +114,7 @@ func sortInputs(refs map[string]source.ID, needed []source.ID, now time.Time) so
 	s := sorted{unmark: map[string]source.ID{}}
 	for ref, at := range refs {
 		tree, ok := strings.CutPrefix(ref, inputsPrefix)
-		if !ok {
+		if !ok || !isID(tree) {
 			continue
 		}
 		id := source.ID(tree)
@@ -149,7 +155,7 @@ func parseMark(ref string) (tree source.ID, since time.Time, ok bool) {
 	}
 	name, stamp, _ := strings.Cut(rest, "/")
 	since, err := time.Parse(markLayout, stamp)
-	return source.ID(name), since, err == nil && name != ""
+	return source.ID(name), since, err == nil && isID(name)
 }
 
 // mark marks inputs as needed by nobody as of now. What a mark names is the same

@@ -193,3 +193,18 @@ func TestRetainFaults(t *testing.T) {
 		t.Errorf("of a repository that is not there: %v", err)
 	}
 }
+
+// Inputs are removed with their mark or not at all: a server that cannot do that
+// keeps them.
+func TestRetainWithoutAtomicPushes(t *testing.T) {
+	t.Parallel()
+	s, dir := newServer(t, "sha1"), checkout(t, "sha1")
+	git(t, s.dir, "config", "receive.advertiseAtomic", "false")
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	r := remote(t, transport.Config{URL: s.url, Dir: dir, Now: func() time.Time { return now }})
+	in := push(t, r, pruned(t, dir, "api"))
+	s.retains(r, nil)
+	now = now.Add(25 * time.Hour)
+	s.retains(r, nil)
+	s.holds(in)
+}
