@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -83,7 +84,7 @@ func look(job *batchv1.Job, pod *corev1.Pod) outcome {
 		}
 		return outcome{state: running, reason: "its pod is being deleted"}
 	case pod.Status.Reason != "" && pod.Status.Phase == corev1.PodFailed: // Evicted, Terminated, NodeLost
-		return outcome{state: broken, reason: sentence(pod.Status.Reason, pod.Status.Message), advice: adviceOn(pod.Status.Reason)}
+		return outcome{state: broken, reason: sentence(pod.Status.Reason, pod.Status.Message), advice: adviceOn(pod.Status.Reason, pod.Status.Message)}
 	}
 	if ended := statusOf(pod.Status.InitContainerStatuses, containerInputs).State.Terminated; ended != nil && ended.ExitCode != 0 {
 		return inputsFailed(ended)
@@ -189,9 +190,16 @@ func notStarted(pod *corev1.Pod) string {
 	return "its pod has not started"
 }
 
+// ownLimit is what a kubelet says of a pod, a container or a volume that takes more
+// of the disk than its own limit.
+var ownLimit = regexp.MustCompile(`exceeds the (total )?limit|exceeded its local ephemeral storage limit`)
+
 // adviceOn says what to do about the reason of a pod's failure.
-func adviceOn(reason string) string {
+func adviceOn(reason, message string) string {
 	if reason == "Evicted" {
+		if ownLimit.MatchString(message) {
+			return "The build takes more of the node's disk than it may: raise ephemeral-storage in buildkit.job.resources.limits of the target, or in the namespace's LimitRange, or keep the cache on a volume."
+		}
 		return "The node ran out of a resource: make room on it, request more of it for builds, or keep the cache on a volume."
 	}
 	return "Build again: what is done already is in BuildKit's cache, if Jobs share a volume for it."
