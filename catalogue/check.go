@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 // Finding is something about a catalogue that is not as it should be, although
@@ -141,7 +142,7 @@ func (r *resolver) checkLock() []Finding {
 // findings say already.
 func checkFailed(err error, said []Finding) []Finding {
 	var findings []Finding
-	for _, err := range leaves(err) {
+	for _, err := range joined.Errors(err) {
 		f := Finding{Message: err.Error()}
 		if e, ok := errors.AsType[*InputError](err); ok {
 			f.Path = e.Path
@@ -152,16 +153,4 @@ func checkFailed(err error, said []Finding) []Finding {
 		}
 	}
 	return findings
-}
-
-// leaves takes joined errors apart.
-func leaves(err error) []error {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, err := range several.Unwrap() {
-			all = append(all, leaves(err)...)
-		}
-		return all
-	}
-	return []error{err}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 func dockerImage(t testing.TB) Image {
@@ -145,12 +146,12 @@ func TestDockerfileIsRefused(t *testing.T) {
 		catalogue := &Catalogue{Images: []Image{image}}
 		_, failed := statesOf(t, catalogue, files...)
 		err := failed["web"]
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(leaves(err)) != 1 {
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(joined.Errors(err)) != 1 {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if c.as != nil && fmt.Sprintf("%T", leaves(err)[0]) != fmt.Sprintf("%T", c.as) {
-			t.Errorf("%s: a %T", name, leaves(err)[0])
+		if c.as != nil && fmt.Sprintf("%T", joined.Errors(err)[0]) != fmt.Sprintf("%T", c.as) {
+			t.Errorf("%s: a %T", name, joined.Errors(err)[0])
 		}
 		refs, refErr := catalogue.References(t.Context(), makeTree(t, files...))
 		if got := FailedImages(refErr); len(got) != 1 || got[0].Err.Error() != err.Error() || len(refs) > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 // pointer is a file as Git LFS stores it.
@@ -18,7 +19,7 @@ func pointer(path string) file {
 func lfsPaths(t *testing.T, err error) []string {
 	t.Helper()
 	var paths []string
-	for _, err := range leaves(err) {
+	for _, err := range joined.Errors(err) {
 		if e, ok := errors.AsType[*LFSError](err); ok {
 			paths = append(paths, e.Path)
 		} else if err != nil {
@@ -135,7 +136,7 @@ func TestLFSReportsNoMoreThanAPersonReads(t *testing.T) {
 		files = append(files, pointer(fmt.Sprintf("d%d/%d.bin", i%7, i)))
 	}
 	_, _, err := Prune(t.Context(), makeTree(t, files...), mustPatterns(t, "**"))
-	if all := leaves(err); len(all) != maxRefused+1 || !strings.Contains(all[maxRefused].Error(), "more Git LFS pointers") {
+	if all := joined.Errors(err); len(all) != maxRefused+1 || !strings.Contains(all[maxRefused].Error(), "more Git LFS pointers") {
 		t.Errorf("%d errors, the last is %v", len(all), all[len(all)-1])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 // nested puts a directory into width entries of another one, and that into
@@ -99,7 +100,7 @@ func TestPruneReportsNoMoreThanAPersonReads(t *testing.T) {
 	link := source.Entry{Name: "l", Mode: source.ModeSymlink, ID: objects.PutBlob([]byte("gone"))}
 	tree := nested(t, objects, putTree(t, objects, link), 5, 10, nil)
 	_, _, err := Prune(t.Context(), tree, mustPatterns(t, "**"))
-	all := leaves(err)
+	all := joined.Errors(err)
 	if len(all) != maxRefused+1 || !strings.Contains(all[maxRefused].Error(), "more symbolic links") {
 		t.Errorf("%d errors, the last is %v", len(all), all[len(all)-1])
 	}

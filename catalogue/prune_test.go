@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 func link(path, target string) file { return file{path, target, source.ModeSymlink} }
@@ -40,7 +41,7 @@ func TestPruneFollowsLinks(t *testing.T) {
 	}
 	_, _, err = Prune(t.Context(), tree, mustPatterns(t, "a", "l", "out/i"))
 	got := map[string]string{}
-	for _, err := range leaves(err) {
+	for _, err := range joined.Errors(err) {
 		e, ok := errors.AsType[*SymlinkError](err)
 		if !ok {
 			t.Fatalf("not a refused link: %v", err)
@@ -93,7 +94,7 @@ func TestPruneRefusesSubmodules(t *testing.T) {
 	} {
 		_, _, err := Prune(t.Context(), tree, mustPatterns(t, strings.Fields(patterns)...))
 		var got []string
-		for _, err := range leaves(err) {
+		for _, err := range joined.Errors(err) {
 			if e, ok := errors.AsType[*SubmoduleError](err); ok {
 				got = append(got, e.Path)
 			} else if err != nil {
@@ -113,7 +114,7 @@ func TestPruneReportsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	tree := makeTree(t, submodule("m"), link("a", "gone"), link("b", "/x"))
 	_, _, err := Prune(t.Context(), tree, mustPatterns(t, "**"))
-	if got := leaves(err); len(got) != 3 {
+	if got := joined.Errors(err); len(got) != 3 {
 		t.Errorf("want 3 findings, got %v", got)
 	}
 }

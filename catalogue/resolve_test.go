@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 // onBases are Go images by name, each put on that base.
@@ -175,7 +177,7 @@ func TestFailedDependencies(t *testing.T) {
 	c := onBases(t, map[string]string{"api": "base", "base": "alpine:3"})
 	c.Images[0].Build.Go.Assets = []string{"gone"}
 	_, failed := statesOf(t, c, goFiles()...)
-	if got := leaves(failed["api"]); len(got) != 2 || errors.Is(failed["api"], ErrUnlocked) {
+	if got := joined.Errors(failed["api"]); len(got) != 2 || errors.Is(failed["api"], ErrUnlocked) {
 		t.Errorf("got %v", got)
 	}
 	if e, ok := errors.AsType[*DependencyError](failed["api"]); !ok || !slices.Equal(e.Images, []string{"base"}) {

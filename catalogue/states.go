@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 var (
@@ -29,7 +30,7 @@ type ImageError struct {
 
 func (e *ImageError) Error() string {
 	var lines []string
-	for _, err := range leaves(e.Err) {
+	for _, err := range joined.Errors(e.Err) {
 		lines = append(lines, "image "+e.Image+": "+err.Error())
 	}
 	return strings.Join(lines, "\n")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -194,7 +195,7 @@ func TestStatesKeepsWhatWorks(t *testing.T) {
 	if e, ok := errors.AsType[*InputError](FailedImages(err)[2]); !ok || e.Path != "nowhere" {
 		t.Errorf("got %v", err)
 	}
-	if got := leaves(FailedImages(err)[3].Err); len(got) != 2 {
+	if got := joined.Errors(FailedImages(err)[3].Err); len(got) != 2 {
 		t.Errorf("an image's errors are not all reported: %v", got)
 	}
 	if got := FailedImages(errors.New("other")); got != nil {

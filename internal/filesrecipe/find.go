@@ -9,6 +9,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/joined"
 )
 
 // ErrMissing is returned by Find if what the recipe names is not among the inputs.
@@ -98,7 +99,7 @@ func (f *finding) folder(ctx context.Context, id source.ID) error {
 	}
 	from := f.content.From
 	f.content.Folder, _, err = catalogue.Prune(ctx, source.Tree{ID: id, Objects: f.inputs.Objects}, all)
-	for _, err := range leaves(err) {
+	for _, err := range joined.Errors(err) {
 		link, isLink := errors.AsType[*catalogue.SymlinkError](err)
 		submodule, isSubmodule := errors.AsType[*catalogue.SubmoduleError](err)
 		pointer, isPointer := errors.AsType[*catalogue.LFSError](err)
@@ -152,19 +153,4 @@ func inWords(from string) string {
 		return "the inputs"
 	}
 	return from
-}
-
-// leaves takes joined errors apart.
-func leaves(err error) []error {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, err := range several.Unwrap() {
-			all = append(all, leaves(err)...)
-		}
-		return all
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
