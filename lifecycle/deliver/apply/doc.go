@@ -22,6 +22,9 @@
 //  4. what judges later writes: the groups admissionregistration.k8s.io and
 //     apiregistration.k8s.io
 //
+// The stringData of a Secret is applied as data, which is what the server makes of
+// it: so its values are owned, compared, and removed as any other field.
+//
 // Every object must carry the label pharos.dev/target with the target's name.
 // The guard is called right before every write, also before one that is sent
 // again; once it fails, no further write begins. A dry run writes nothing and
@@ -102,7 +105,8 @@
 //	managed fields  {"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"api\"}":{".":{},"f:image":{}}}}}}}
 //	hashed          {"f:spec":{"f:replicas":2,"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"api\"}":{"f:image":"r/api"}}}}}}
 //
-// A field that is owned and not there is "gone " and its element, with true. A
+// A field that is owned and not there is "gone " and its element, with true. Where
+// several items of a list are owned, "order" lists their elements as they stand. A
 // leaf that is a map counts with all its values, unless others own fields in it:
 // then it counts as {}. So whoever changes, removes or takes over what was applied
 // changes the hash; defaults, status and fields of others do not.

@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +104,28 @@ func ownedValues(set fields, live any, theirs []fields) any {
 		}
 		values[element] = ownedValues(sub, value, below)
 	}
+	if list, ok := live.([]any); ok {
+		if order := orderOf(list, set); len(order) > 1 {
+			values["order"] = order
+		}
+	}
 	return values
+}
+
+// orderOf returns those of a set's elements that are items of the list, in the
+// order in which they stand there: an apply puts them back in that of the manifest,
+// and it may mean something, as with init containers or variables that use others.
+func orderOf(list []any, set fields) []string {
+	at := map[string]int{}
+	for element := range set {
+		if kind, _, _ := strings.Cut(element, ":"); kind != "k" && kind != "v" {
+			continue
+		}
+		if i := position(list, element); i >= 0 {
+			at[element] = i
+		}
+	}
+	return slices.SortedFunc(maps.Keys(at), func(a, b string) int { return cmp.Or(at[a]-at[b], strings.Compare(a, b)) })
 }
 
 func hasChildren(set fields) bool {
@@ -122,34 +145,33 @@ func child(v any, element string) (any, bool) {
 		return c, ok
 	}
 	list, _ := v.([]any)
-	switch kind {
-	case "i":
-		i, err := strconv.Atoi(rest)
-		if err != nil || i < 0 || i >= len(list) {
-			return nil, false
-		}
+	if i := position(list, element); i >= 0 {
 		return list[i], true
-	case "k":
-		var want object
-		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(rest), &want) != nil {
-			return nil, false
-		}
-		return find(list, func(item any) bool { return hasKeys(item, want) })
-	case "v":
-		var want any
-		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(rest), &want) != nil {
-			return nil, false
-		}
-		return find(list, func(item any) bool { return same(item, want) })
 	}
 	return nil, false
 }
 
-func find(list []any, match func(any) bool) (any, bool) {
-	if i := slices.IndexFunc(list, match); i >= 0 {
-		return list[i], true
+// position returns the index of the item of a list that an element names, -1 if
+// there is none.
+func position(list []any, element string) int {
+	kind, rest, _ := strings.Cut(element, ":")
+	switch kind {
+	case "i":
+		if i, err := strconv.Atoi(rest); err == nil && i >= 0 && i < len(list) {
+			return i
+		}
+	case "k":
+		var want object
+		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(rest), &want) == nil {
+			return slices.IndexFunc(list, func(item any) bool { return hasKeys(item, want) })
+		}
+	case "v":
+		var want any
+		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(rest), &want) == nil {
+			return slices.IndexFunc(list, func(item any) bool { return same(item, want) })
+		}
 	}
-	return nil, false
+	return -1
 }
 
 func hasKeys(item any, want object) bool {

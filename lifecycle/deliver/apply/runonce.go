@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -33,12 +34,12 @@ func isOnce(o receipt.Object) bool {
 }
 
 // applicable returns the objects as they are applied: Jobs that run once have
-// their name by content.
+// their name by content, and Secrets all their values in data.
 func applicable(objects []lifecycle.Object) ([]lifecycle.Object, []error) {
 	var problems []error
 	objects = slices.Clone(objects)
 	for i := range objects {
-		if err := nameOnce(&objects[i]); err != nil {
+		if err := errors.Join(textAsData(&objects[i]), nameOnce(&objects[i])); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", nameOf(objects[i]), err))
 		}
 	}
