@@ -32,20 +32,45 @@ func completedOf(objects []receipt.Object, jobs ...[]receipt.Object) (done []rec
 	return done
 }
 
+// carriedJobs is how many Jobs that completed earlier, and that the record does not
+// name, its outcomes know at most.
+const carriedJobs = 1000
+
 // carryCompleted has the outcomes of the delivery's receipt name the Jobs that
 // are known to have completed, before the applied pointer names the receipt: so
-// the outcomes of the applied receipt always know them all.
+// the outcomes of the applied receipt always know them all. Those that the record
+// does not name are among them, since a later commit may bring the same content
+// back, as a revert does.
 func (d *delivery) carryCompleted(ctx context.Context) error {
 	s := d.situation
-	known := [][]receipt.Object{s.completed, s.liveJobs}
+	known := slices.Concat(s.completed, s.liveJobs)
 	if d.earlier != nil {
-		known = append(known, jobsOf(d.earlier.outcomes))
+		known = append(known, jobsOf(d.earlier.outcomes)...)
 	}
-	d.completed = completedOf(d.record.Objects, known...)
-	if d.id == d.pointers.Applied && len(completedOf(d.record.Objects, s.completed)) == len(d.completed) {
+	d.completed = completedOf(d.record.Objects, known)
+	known = distinct(slices.Concat(d.completed, known))
+	if d.id == d.pointers.Applied && len(known) == len(distinct(s.completed)) {
 		return nil
 	}
-	return d.addCompleted(ctx, d.completed)
+	return d.addCompleted(ctx, carried(known, d.completed))
+}
+
+// distinct sorts Jobs as outcomes hold them, each once.
+func distinct(jobs []receipt.Object) []receipt.Object {
+	jobs = slices.SortedStableFunc(slices.Values(jobs), receipt.CompareObjects)
+	return slices.CompactFunc(jobs, func(a, b receipt.Object) bool { return receipt.CompareObjects(a, b) == 0 })
+}
+
+// carried are the Jobs that a record names, and as many others as are kept.
+func carried(known, named []receipt.Object) []receipt.Object {
+	others := 0
+	return slices.DeleteFunc(known, func(j receipt.Object) bool {
+		if slices.Contains(named, j) {
+			return false
+		}
+		others++
+		return others > carriedJobs
+	})
 }
 
 // noteCompleted records the Jobs that were seen completed and were not known to
