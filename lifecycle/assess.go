@@ -142,12 +142,22 @@ func (l *Lifecycle) readReceipts(ctx context.Context, s *situation) (err error) 
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	if s.pointers.Applied != "" {
-		g.Go(func() (err error) { s.applied, err = l.record(ctx, s.pointers.Applied, &s.damage.applied); return err })
-		g.Go(func() error { return l.readOutcomes(ctx, s) })
+		g.Go(func() (err error) {
+			w := receipt.ReadWhole(ctx, l.Receipts, s.pointers.Applied)
+			if s.applied, err = l.record(s.pointers.Applied, w, &s.damage.applied); err != nil {
+				return err
+			}
+			return l.learn(s, w)
+		})
 	}
 	if s.pointers.Live != "" && s.pointers.Live != s.pointers.Applied {
-		g.Go(func() (err error) { s.live, err = l.record(ctx, s.pointers.Live, &s.damage.live); return err })
-		g.Go(func() error { return l.readLiveJobs(ctx, s) })
+		g.Go(func() (err error) {
+			w := receipt.ReadWhole(ctx, l.Receipts, s.pointers.Live)
+			if s.live, err = l.record(s.pointers.Live, w, &s.damage.live); err != nil {
+				return err
+			}
+			return l.learnLiveJobs(s, w)
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -201,22 +211,22 @@ func (l *Lifecycle) pointersGone(ctx context.Context) (damage, err error) {
 	return nil, nil
 }
 
-// record reads a receipt. One that is there no more, or damaged, is no error,
-// but noted.
-func (l *Lifecycle) record(ctx context.Context, id receipt.ID, damaged *error) (*receipt.Record, error) {
-	r, err := l.Receipts.Get(ctx, id)
-	if unusable(err) {
-		*damaged = err
+// record is that of a receipt. One that is there no more, or damaged, is no
+// error, but noted.
+func (l *Lifecycle) record(id receipt.ID, w receipt.Whole, damaged *error) (*receipt.Record, error) {
+	if unusable(w.RecordErr) {
+		*damaged = w.RecordErr
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read receipt %s of target %q: %w", id, l.Target, err)
+	if w.RecordErr != nil {
+		return nil, fmt.Errorf("read receipt %s of target %q: %w", id, l.Target, w.RecordErr)
 	}
-	return &r, nil
+	return &w.Record, nil
 }
 
-func (l *Lifecycle) readOutcomes(ctx context.Context, s *situation) error {
-	outcomes, err := l.Receipts.Outcomes(ctx, s.pointers.Applied)
+// learn takes what the outcomes of the applied receipt say.
+func (l *Lifecycle) learn(s *situation, w receipt.Whole) error {
+	outcomes, err := w.Outcomes, w.OutcomesErr
 	if unusable(err) {
 		s.damage.outcomes = err
 		return nil

@@ -18,7 +18,7 @@ func TestAdviceOnALease(t *testing.T) {
 	}{
 		"a delivery":                  {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(time.Minute)}, "Wait for it with --wait"},
 		"a borrower":                  {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(time.Minute)}, "Ask ann@laptop to release it"},
-		"maintenance without an end":  {lease.State{Mode: lease.ModeMaintain}, "Ask ann@laptop to release it"},
+		"maintenance without an end":  {lease.State{Mode: lease.ModeMaintain}, "It ends when the target is live again: kubectl pharos maintenance off"},
 		"a borrower that is late":     {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(-time.Second)}, "Run the same command again"},
 		"a borrower whose time is up": {lease.State{Mode: lease.ModeBorrow, Expires: now}, "Run the same command again"},
 		"a delivery that was killed":  {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(-time.Second)}, "Run the same command again"},

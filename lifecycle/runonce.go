@@ -100,10 +100,10 @@ func (d *delivery) addCompleted(ctx context.Context, jobs []receipt.Object) erro
 	return nil
 }
 
-// readLiveJobs reads which Jobs completed at the live receipt, where it is not
+// learnLiveJobs takes which Jobs completed at the live receipt, where it is not
 // the applied one.
-func (l *Lifecycle) readLiveJobs(ctx context.Context, s *situation) error {
-	outcomes, err := l.Receipts.Outcomes(ctx, s.pointers.Live)
+func (l *Lifecycle) learnLiveJobs(s *situation, w receipt.Whole) error {
+	outcomes, err := w.Outcomes, w.OutcomesErr
 	if unusable(err) {
 		l.Log.Warn("the outcomes of the live receipt cannot be read: Jobs that ran once may run again", "receipt", s.pointers.Live.Short(), "err", err)
 		return nil

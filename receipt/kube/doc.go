@@ -33,8 +33,8 @@
 // # API calls
 //
 // Each method makes one call: Put creates the record and looks at what is
-// there only if the name is taken; Get and Pointers read one object; Outcomes
-// and List make one list request by labels, List for metadata only;
+// there only if the name is taken; Get and Pointers read one object; Outcomes,
+// Whole and List make one list request by labels, List for metadata only;
 // SetPointers creates or patches one object, with the resourceVersion that was
 // read before as its precondition. AddOutcome makes two: it looks for the
 // record first. Delete makes two, for the pointers and for what there is of the

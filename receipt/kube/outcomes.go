@@ -70,17 +70,29 @@ func (s *Store) Outcomes(ctx context.Context, id receipt.ID) ([]receipt.Outcome,
 	if _, err := receipt.ParseID(string(id)); err != nil {
 		return nil, nil // no receipt can have it, so there are no outcomes
 	}
-	selector := s.selector(partOutcome) + "," + keys.Receipt + "=" + label(id)
+	items, err := s.parts(ctx, id, partOutcome)
+	if err != nil {
+		return nil, s.fail(op, s.recordName(id), err)
+	}
+	return s.outcomes(id, items)
+}
+
+// parts lists the objects of a receipt.
+func (s *Store) parts(ctx context.Context, id receipt.ID, parts ...string) ([]corev1.ConfigMap, error) {
+	selector := s.selector(parts...) + "," + keys.Receipt + "=" + label(id)
 	var page corev1.ConfigMapList
 	err := kubeclient.Retry(ctx, func() error {
 		return s.request(s.client.Get()).Param("labelSelector", selector).Do(ctx).Into(&page)
 	})
-	if err != nil {
-		return nil, s.fail(op, s.recordName(id), err)
-	}
-	byCreation(page.Items, func(m *corev1.ConfigMap) *metav1.ObjectMeta { return &m.ObjectMeta })
+	return page.Items, err
+}
+
+// outcomes reads the outcomes of a receipt out of their objects.
+func (s *Store) outcomes(id receipt.ID, items []corev1.ConfigMap) ([]receipt.Outcome, error) {
+	const op = "read outcomes"
+	byCreation(items, func(m *corev1.ConfigMap) *metav1.ObjectMeta { return &m.ObjectMeta })
 	var list []receipt.Outcome
-	for _, m := range page.Items {
+	for _, m := range items {
 		data, err := unpack(&m, outcomeKey)
 		if err != nil {
 			return nil, s.fail(op, m.Name, err)

@@ -115,7 +115,14 @@ func (s *Store) Get(ctx context.Context, id receipt.ID) (receipt.Record, error) 
 	if err != nil {
 		return receipt.Record{}, s.fail(op, name, err)
 	}
-	data, err := unpack(&m, recordKey)
+	return s.record(id, &m)
+}
+
+// record reads the record of that ID out of its object.
+func (s *Store) record(id receipt.ID, m *corev1.ConfigMap) (receipt.Record, error) {
+	const op = "read receipt"
+	name := m.Name
+	data, err := unpack(m, recordKey)
 	if err != nil {
 		return receipt.Record{}, s.fail(op, name, err)
 	}

@@ -26,6 +26,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T) receipt.Store) {
 		{"PutTogether", testPutTogether},
 		{"PutLarge", testPutLarge},
 		{"PutRefuses", testPutRefuses},
+		{"Whole", testWhole},
 		{"UnknownIDs", testUnknownIDs},
 		{"List", testList},
 		{"Outcomes", testOutcomes},
