@@ -19,6 +19,7 @@ type deliveryFields struct {
 	Receipt  receipt.ID             `json:"receipt,omitempty"`
 	Changes  []lifecycle.Change     `json:"changes,omitempty"`
 	Orphans  []receipt.Object       `json:"orphans,omitempty"`
+	Dropped  []receipt.ID           `json:"dropped,omitempty"` // receipts that are kept no longer
 	Steps    []lifecycle.StepResult `json:"steps,omitempty"` // of the preparation
 	Findings []lifecycle.Finding    `json:"findings,omitempty"`
 	Seconds  float64                `json:"seconds"`
@@ -31,7 +32,7 @@ func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.Rec
 		o.printHuman(f, res, err)
 		return nil
 	}
-	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Findings
+	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Dropped, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Dropped, res.Findings
 	f.Seconds = res.Took.Seconds()
 	if res.Plan.Decision != "" {
 		f.Plan = &res.Plan
@@ -49,6 +50,9 @@ func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.Rec
 func (o *deliveryOptions) printHuman(f deliveryFields, res lifecycle.ReconcileResult, err error) {
 	for _, orphan := range res.Orphans {
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
+	}
+	if n := len(res.Dropped); n > 0 {
+		linef(o.ErrOut, "dropped %d old receipts, more than spec.receipts.keep of the target", n)
 	}
 	if o.dryRun != "" {
 		o.printForeseen(append(f.foreseen, res.Changes...))

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Own makes all that a command starts end with it when its context ends.
-func Own(cmd *exec.Cmd) {
+// Run runs a command of exec.CommandContext, and all that it starts ends with
+// it when its context does.
+func Run(cmd *exec.Cmd) error {
 	cmd.Cancel = func() error {
 		// Windows has no process groups to kill; taskkill walks the tree.
 		if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run() == nil {
@@ -14,11 +15,5 @@ func Own(cmd *exec.Cmd) {
 		}
 		return cmd.Process.Kill()
 	}
-}
-
-// Run runs a command of exec.CommandContext, and all that it starts ends with
-// it when its context does.
-func Run(cmd *exec.Cmd) error {
-	Own(cmd)
 	return cmd.Run()
 }

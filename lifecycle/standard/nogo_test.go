@@ -27,8 +27,8 @@ func TestWithoutAGoCommand(t *testing.T) {
 	request := func(dry lifecycle.DryRun) lifecycle.ReconcileRequest {
 		return lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: dry}
 	}
-	if res, err := without().Reconcile(t.Context(), request(lifecycle.DryRunClient)); err != nil || res.Plan.Decision != lifecycle.DecideBuild {
-		t.Errorf("dry run: %+v, %v", res.Plan, err)
+	if res, err := without().Reconcile(t.Context(), request(lifecycle.DryRunClient)); res.Plan.Decision != lifecycle.DecideBuild || err == nil || !strings.Contains(err.Error(), "install Go") {
+		t.Errorf("dry run: %+v, %v, want it to ask for Go", res.Plan, err)
 	}
 	if _, err := without().Reconcile(t.Context(), request(lifecycle.DryRunNone)); err == nil || !strings.Contains(err.Error(), "install Go") {
 		t.Errorf("delivery: %v, want it to ask for Go", err)

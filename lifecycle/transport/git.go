@@ -142,14 +142,13 @@ func (g *git) run(ctx context.Context, repo *repository, configuration []string,
 // stream writes what git writes to its output.
 func (g *git) stream(ctx context.Context, repo *repository, configuration []string, stdin []byte, stdout io.Writer, args ...string) error {
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(settings, args)...)
-	processgroup.Own(cmd)
 	cmd.Dir = repo.dir
 	cmd.Env = append(configure(g.env, configuration), "GIT_DIR="+repo.dir, "PWD="+repo.dir)
 	cmd.WaitDelay = 10 * time.Second // for what left the group and holds the pipes
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = stdout, &stderr
-	err := cmd.Run()
+	err := processgroup.Run(cmd)
 	said := redact(strings.TrimSpace(stderr.String()))
 	if err != nil {
 		if ctx.Err() != nil {
