@@ -24,7 +24,7 @@
 //   - input on which kustomize would recurse or multiply without end
 //     ([ErrCycle], [ErrTooLarge]): at most 16 MiB for a file, 256 MiB and
 //     100,000 files and kustomizations, counted as often as they are used, for
-//     an overlay.
+//     an overlay; and maps and lists at most 256 deep in each other.
 //
 // Values of Secrets that stand in the tree in plain text ([ErrPlainSecret]) are
 // refused too, wherever in it: in a manifest, in a generator or in a patch. Names

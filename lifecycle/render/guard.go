@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	syaml "sigs.k8s.io/yaml"
@@ -23,42 +25,103 @@ const maxAliased = 1 << 20
 // An alias is a "*" in front of a name, at the beginning of a value.
 var aliasToken = regexp.MustCompile(`(?:^|[\s\[{,:-])\*[^\s*]`)
 
-// checkAliases refuses YAML whose aliases contain themselves or multiply out
-// of bounds. kustomize replaces aliases by copies without a bound. Strings are
-// looked into too, for kustomize parses inline patches. What is not YAML
-// passes: kustomize reports it better.
-func checkAliases(b []byte) error { return checkAliasesAt(b, 0) }
+// maxNested bounds how deep the maps and lists of a YAML document lie in each
+// other, once its aliases are replaced: the time that kustomize takes grows with
+// the square of it, and more. The deepest that is known, schemas of
+// CustomResourceDefinitions, have some 60.
+const maxNested = 256
 
-func checkAliasesAt(b []byte, depth int) error {
+// checkNesting refuses YAML whose aliases contain themselves or multiply out of
+// bounds, or that is nested out of bounds. kustomize replaces aliases by copies
+// without a bound. Strings are looked into too, for kustomize parses inline
+// patches. What is not YAML passes: kustomize reports it better.
+func checkNesting(b []byte) error { return checkNestingAt(b, 0) }
+
+func checkNestingAt(b []byte, depth int) error {
 	const maxDepth = 8 // YAML in YAML in YAML
-	if !bytes.ContainsRune(b, '&') || !aliasToken.Match(b) || depth > maxDepth {
+	aliased := bytes.ContainsRune(b, '&') && aliasToken.Match(b)
+	if !aliased && !mayBeDeep(b) || depth > maxDepth {
 		return nil
 	}
+	if !aliased {
+		if is, err := checkNestingOfJSON(b, depth); is {
+			return err
+		}
+	}
 	for _, part := range separator.Split(strings.ReplaceAll(string(b), "\r\n", "\n"), -1) {
-		if err := checkAliasesIn(part+"\n", depth); err != nil {
+		if err := checkNestingIn(part+"\n", depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// mayBeDeep says whether a text has enough of what nests in YAML, brackets and
+// indentation, for its depth to be worth finding out. A level needs a bracket, or a
+// column of indentation, in which a map and a list may begin.
+func mayBeDeep(b []byte) bool {
+	brackets, column, leading := 0, 0, true
+	for _, c := range b {
+		switch c {
+		case '\n':
+			column, leading = 0, true
+			continue
+		case '{', '[':
+			brackets++
+		}
+		// "- - - a" nests in one line.
+		leading = leading && (c == ' ' || c == '\t' || c == '-' || c == '?')
+		if leading {
+			column++
+		}
+		if brackets+2*column > maxNested {
+			return true
+		}
+	}
+	return false
+}
+
+// checkNestingOfJSON says whether a text is JSON, which data often is, and which
+// takes far less time to look through than YAML.
+func checkNestingOfJSON(b []byte, depth int) (is bool, err error) {
+	d := jsontext.NewDecoder(bytes.NewReader(b), jsontext.AllowDuplicateNames(true))
+	for {
+		token, readErr := d.ReadToken()
+		switch {
+		case readErr == io.EOF:
+			return true, err
+		case readErr != nil:
+			return false, nil
+		case err != nil: // it is known; whether it is JSON is not
+		case d.StackDepth() > maxNested:
+			err = tooDeep(1 + bytes.Count(b[:d.InputOffset()], []byte("\n")))
+		case token.Kind() == '"':
+			err = checkNestingAt([]byte(token.String()), depth+1)
+		}
+	}
+}
+
+func tooDeep(line int) error {
+	return fmt.Errorf("%w: line %d: YAML is nested more than %d deep", ErrTooLarge, line, maxNested)
+}
+
 // separator is where kustomize splits a file, before any YAML parser sees it.
 var separator = regexp.MustCompile(`\n---.*\n`)
 
-func checkAliasesIn(part string, depth int) error {
+func checkNestingIn(part string, depth int) error {
 	dec := yaml.NewDecoder(strings.NewReader(part))
 	for {
 		var doc yaml.Node
 		if err := dec.Decode(&doc); err != nil {
 			return nil // the end, or not YAML
 		}
-		sizes := map[*yaml.Node]int{}
-		if _, err := aliasedSize(&doc, sizes); err != nil {
+		extents := map[*yaml.Node]extent{}
+		if _, err := extentOf(&doc, extents); err != nil {
 			return err
 		}
-		for n := range sizes {
+		for n := range extents {
 			if n.Kind == yaml.ScalarNode {
-				if err := checkAliasesAt([]byte(n.Value), depth+1); err != nil {
+				if err := checkNestingAt([]byte(n.Value), depth+1); err != nil {
 					return err
 				}
 			}
@@ -66,31 +129,42 @@ func checkAliasesIn(part string, depth int) error {
 	}
 }
 
-// aliasedSize counts the nodes below n with aliases replaced. A size of 0
-// marks a node that is being counted.
-func aliasedSize(n *yaml.Node, sizes map[*yaml.Node]int) (int, error) {
-	if size, ok := sizes[n]; ok {
-		if size == 0 {
-			return 0, fmt.Errorf("%w: line %d: a YAML alias contains itself", ErrCycle, n.Line)
+// extent is how many nodes there are in one, and how deep they lie, with aliases
+// replaced.
+type extent struct{ size, depth int }
+
+// extentOf measures what is below n, and n. A size of 0 marks a node that is being
+// measured.
+func extentOf(n *yaml.Node, extents map[*yaml.Node]extent) (extent, error) {
+	if e, ok := extents[n]; ok {
+		if e.size == 0 {
+			return e, fmt.Errorf("%w: line %d: a YAML alias contains itself", ErrCycle, n.Line)
 		}
-		return size, nil
+		return e, nil
 	}
-	sizes[n] = 0
-	total := 1
+	extents[n] = extent{}
+	total := extent{size: 1}
 	children := n.Content
 	if n.Kind == yaml.AliasNode {
 		children = []*yaml.Node{n.Alias}
 	}
 	for _, c := range children {
-		size, err := aliasedSize(c, sizes)
+		e, err := extentOf(c, extents)
 		if err != nil {
-			return 0, err
+			return e, err
 		}
-		if total += size; total > maxAliased {
-			return 0, fmt.Errorf("%w: line %d: YAML aliases stand for more than %d nodes", ErrTooLarge, n.Line, maxAliased)
+		if total.size += e.size; total.size > maxAliased {
+			return e, fmt.Errorf("%w: line %d: YAML aliases stand for more than %d nodes", ErrTooLarge, n.Line, maxAliased)
 		}
+		total.depth = max(total.depth, e.depth)
 	}
-	sizes[n] = total
+	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
+		total.depth++
+	}
+	if total.depth > maxNested {
+		return total, tooDeep(n.Line)
+	}
+	extents[n] = total
 	return total, nil
 }
 

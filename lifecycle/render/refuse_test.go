@@ -75,6 +75,13 @@ func TestRefused(t *testing.T) {
 		"aliases that multiply":       {map[string]string{k: "resources: [a.yaml]", "a.yaml": laughs}, render.ErrTooLarge, []string{"a.yaml"}},
 		"aliases in an inline patch":  {map[string]string{k: "patches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    x: &a [*a]\n"}, render.ErrCycle, nil},
 		"aliases after a broken part": {map[string]string{k: "resources: [a.yaml]", "a.yaml": "x: 'a\n---\n" + object + "x: &a [*a]\n"}, render.ErrCycle, nil},
+		"maps nested in braces":       {map[string]string{k: "resources: [a.yaml]", "a.yaml": object + "x: " + strings.Repeat("{x: ", 9000) + strings.Repeat("}", 9000) + "\n"}, render.ErrTooLarge, []string{"a.yaml", "256 deep"}},
+		"lists nested in a line":      {map[string]string{k: "resources: [a.yaml]", "a.yaml": object + "x:\n" + strings.Repeat("- ", 257) + "x\n"}, render.ErrTooLarge, []string{"a.yaml", "256 deep"}},
+		"maps and lists by columns":   {map[string]string{k: "resources: [a.yaml]", "a.yaml": object + columns(140)}, render.ErrTooLarge, []string{"a.yaml", "256 deep"}},
+		"JSON nested":                 {map[string]string{k: "resources: [a.json]", "a.json": "{\n" + `"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "x": ` + strings.Repeat("[", 256) + strings.Repeat("]", 256) + "}"}, render.ErrTooLarge, []string{"a.json", "line 2"}},
+		"nested by aliases":           {map[string]string{k: "resources: [a.yaml]", "a.yaml": object + ladder(300)}, render.ErrTooLarge, []string{"a.yaml", "256 deep"}},
+		"nested in an inline patch":   {map[string]string{k: "resources: [a.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    x: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "\n", "a.yaml": object}, render.ErrTooLarge, []string{"256 deep"}},
+		"nested in a patch in JSON":   {map[string]string{"kustomization.yaml": `{"resources": ["a.yaml"], "patches": [{"patch": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: ` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}"}]}`, "a.yaml": object}, render.ErrTooLarge, []string{"256 deep"}},
 		"types in themselves": {
 			map[string]string{k: "crds: [t.json]", "t.json": `{"A": {"Schema": {"properties": {"apiVersion": {}, "kind": {}, "metadata": {}, "a": {"$ref": "A"}}}}, "A": {"Schema": {"properties": {"apiVersion": {}, "kind": {}, "metadata": {}, "a": {"$ref": "A"}}}}}`},
 			render.ErrCycle, []string{"crds[0]"},
@@ -265,5 +272,40 @@ func TestNoSecretsInErrors(t *testing.T) {
 				t.Errorf("the secret is in the message: %v", err)
 			}
 		})
+	}
+}
+
+// columns is YAML in which each further column holds a map, and a list in it.
+func columns(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i) + "x:\n" + strings.Repeat(" ", i) + "-\n")
+	}
+	return b.String()
+}
+
+// ladder is YAML in which each alias holds the one before.
+func ladder(n int) string {
+	var b strings.Builder
+	b.WriteString("x0: &x0 {}\n")
+	for i := range n {
+		fmt.Fprintf(&b, "x%d: &x%d {x: *x%d}\n", i+1, i+1, i)
+	}
+	return b.String()
+}
+
+// TestNestedAsRealOnes renders what is as deep as the deepest real schemas, several
+// times over, and what only looks deep.
+func TestNestedAsRealOnes(t *testing.T) {
+	t.Parallel()
+	r := lifecycle.RenderRequest{Overlay: overlay}
+	r.Tree, _ = treeOf(inOverlay(map[string]string{
+		"kustomization.yaml": "resources: [a.yaml]\nconfigMapGenerator: [{name: g, files: [wide.json, art.txt]}]\n",
+		"a.yaml":             object + "x: " + strings.Repeat("{x: ", 200) + strings.Repeat("}", 200) + "\n",
+		"wide.json":          "[" + strings.Repeat(`{"a": [{}]}, `, 1000) + "0]",
+		"art.txt":            strings.Repeat("[", 300) + "\n" + strings.Repeat(" ", 400) + "x: \n",
+	}))
+	if _, err := render.New().Render(t.Context(), r); err != nil {
+		t.Error(err)
 	}
 }

@@ -227,7 +227,7 @@ func (t *tree) blob(n node, limit int64) ([]byte, error) {
 	if bytes.HasPrefix(b, lfsPointer) {
 		return nil, fmt.Errorf("%s is a Git LFS pointer: %w", n.path, ErrRemote)
 	}
-	if err := checkAliases(b); err != nil {
+	if err := checkNesting(b); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.path, err)
 	}
 	t.files[n.path] = b
