@@ -51,7 +51,8 @@
 //
 // An overlay that Argo CD would render differently is refused ([ErrLayout]): a
 // source with options of kustomize other than these, helm, a directory without a
-// kustomization, or a plugin.
+// kustomization, or a plugin. So is a Job with the annotation pharos.dev/run-once:
+// Argo CD does not know that it has run, and makes it again whenever it is gone.
 //
 // # What stands in the way
 //

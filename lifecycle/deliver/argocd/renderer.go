@@ -1,7 +1,9 @@
 package argocd
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -127,6 +129,7 @@ func (w *walk) overlay(ctx context.Context, app, folder, namespace string, above
 			continue
 		}
 		w.owner[k] = app
+		errs = append(errs, w.refuseOnce(app, o))
 		if isApplication(o.Group, o.Kind) {
 			patch, err := w.child(ctx, app, &o, above)
 			errs = append(errs, err)
@@ -194,6 +197,28 @@ func (w *walk) rendering() lifecycle.Rendering {
 
 func (w *walk) refuse(app, why, advice string) error {
 	return &lifecycle.Error{Op: "render", On: app, Class: lifecycle.ErrSource, Err: fmt.Errorf("%w: %s", ErrLayout, why), Advice: advice}
+}
+
+// refuseOnce refuses a Job that is to run once. Argo CD does not know that it has
+// run, and makes it again whenever it is gone: with self-heal and a TTL, over and
+// over.
+func (w *walk) refuseOnce(app string, o lifecycle.Object) error {
+	if !bytes.Contains(o.JSON, []byte(keys.RunOnce)) {
+		return nil
+	}
+	var head struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(o.JSON, &head); err != nil {
+		return w.refuse(app, fmt.Sprintf("%s: %v", objectName(o), err), "")
+	}
+	if value, ok := head.Metadata.Annotations[keys.RunOnce]; !ok || value == "false" {
+		return nil
+	}
+	return w.refuse(app, fmt.Sprintf("%s has the annotation %s, which Argo CD cannot keep: it runs the Job again whenever that is gone", objectName(o), keys.RunOnce),
+		"Make it a hook, which runs at each sync: argocd.argoproj.io/hook: Sync. Or deliver with deliver: {apply: {}}.")
 }
 
 // pointer is the object that holds what is set in an Application of the layout.

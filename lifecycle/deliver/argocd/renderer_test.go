@@ -123,6 +123,27 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
+// Argo CD makes a Job again whenever it is gone, so it is not said to run once.
+func TestRenderRefusesJobsThatRunOnce(t *testing.T) {
+	t.Parallel()
+	job := func(value string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, namespace: shop, annotations: {pharos.dev/run-once: \"" + value + "\"}}\n" +
+			"spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}\n"
+	}
+	for value, refused := range map[string]bool{"true": true, "yes": true, "false": false} {
+		_, err := renderFiles(t, argocd.Layout{Repository: shopURL, Overlay: "root", Root: "devbox"}, map[string]string{
+			"root/kustomization.yaml": kustomization("app.yaml"), "root/app.yaml": appOf("api", "{repoURL: '"+shopURL+"', path: api, targetRevision: HEAD}"),
+			"api/kustomization.yaml": kustomization("job.yaml"), "api/job.yaml": job(value),
+		})
+		if errors.Is(err, argocd.ErrLayout) != refused || !refused && err != nil {
+			t.Errorf("%s: got %v", value, err)
+		}
+		if refused && err != nil {
+			mustContain(t, err.Error(), "Job shop/migrate", "argocd.argoproj.io/hook")
+		}
+	}
+}
+
 // Images go to the overlays that use them, and one that any uses is no finding.
 func TestRenderFindings(t *testing.T) {
 	t.Parallel()
