@@ -43,7 +43,7 @@ func (c claim) body(doc []byte) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case c.none || m.pinned:
+	case c.none:
 		return doc, nil
 	case c.uid != "":
 		return m.with("uid", c.uid), nil

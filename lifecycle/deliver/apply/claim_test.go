@@ -90,6 +90,40 @@ func TestObjectsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
+// A manifest does not say itself which object it may be written to, nor switch off
+// the condition under which it is.
+func TestManifestsNameNoVersion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	maps := b.admin.CoreV1().ConfigMaps(b.namespace)
+	made, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"mode": "calm"}},
+		metav1.CreateOptions{FieldManager: "hand"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, values := range map[string][]string{"uid": {"", string(made.UID)}, "resourceVersion": {"", "0", made.ResourceVersion}} {
+		for _, value := range values {
+			docs := strings.Replace(configMap, "name: settings", "name: settings, "+field+`: "`+value+`"`, 1)
+			objects := b.objects(t, docs)
+			_, err := b.Resolve(t.Context(), objects)
+			if !errors.Is(err, lifecycle.ErrSource) {
+				t.Errorf("%s %q is resolved: %v", field, value, err)
+				continue
+			}
+			mustContain(t, err.Error(), "ConfigMap settings: metadata."+field+" is for the server to set")
+			r := b.request(t, configMap)
+			r.Objects = objects
+			if _, err := b.Deliver(t.Context(), r); err == nil {
+				t.Errorf("%s %q is delivered", field, value)
+			}
+		}
+	}
+	now, err := maps.Get(t.Context(), "settings", metav1.GetOptions{})
+	if err != nil || now.ResourceVersion != made.ResourceVersion {
+		t.Errorf("it was written: %+v %v", now, err)
+	}
+}
+
 // To adopt an object does not take fields over that differ: that has to be asked
 // for by its own name.
 func TestAdoptionIsNoForce(t *testing.T) {

@@ -17,8 +17,9 @@ type manifest struct {
 	metadata int
 	// name is from where to where the value of metadata.name stands.
 	name [2]int
-	// pinned says that the manifest itself names a UID or a resource version.
-	pinned bool
+	// served are the fields in it by which the server tells objects and their
+	// versions apart, and which say under which condition one may be written.
+	served []string
 }
 
 var errNoMetadata = errors.New("it has no metadata")
@@ -64,7 +65,7 @@ func (m *manifest) readMetadata(d *jsontext.Decoder) error {
 			end := int(d.InputOffset())
 			m.name = [2]int{end - len(value), end}
 		case "uid", "resourceVersion":
-			m.pinned = true
+			m.served = append(m.served, key)
 		}
 	}
 	return nil

@@ -39,11 +39,29 @@ func applicable(objects []lifecycle.Object) ([]lifecycle.Object, []error) {
 	var problems []error
 	objects = slices.Clone(objects)
 	for i := range objects {
-		if err := errors.Join(textAsData(&objects[i]), nameOnce(&objects[i])); err != nil {
+		if err := errors.Join(unserved(objects[i]), textAsData(&objects[i]), nameOnce(&objects[i])); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", nameOf(objects[i]), err))
 		}
 	}
 	return objects, problems
+}
+
+// unserved refuses a manifest that says itself which object or version it may be
+// written to, as a copy of what a server holds does: whose an object is that is
+// there already is not for the manifest to say.
+func unserved(o lifecycle.Object) error {
+	if !bytes.Contains(o.JSON, []byte(`"uid"`)) && !bytes.Contains(o.JSON, []byte(`"resourceVersion"`)) {
+		return nil
+	}
+	m, err := readManifest(o.JSON)
+	if err != nil {
+		return nil // what has no metadata is refused for that
+	}
+	var errs []error
+	for _, field := range m.served {
+		errs = append(errs, fmt.Errorf("metadata.%s is for the server to set: leave it out", field))
+	}
+	return errors.Join(errs...)
 }
 
 func nameOf(o lifecycle.Object) string {
