@@ -120,6 +120,8 @@ type OperationState struct {
 	Message    string      `json:"message"`
 	StartedAt  metav1.Time `json:"startedAt"`
 	FinishedAt metav1.Time `json:"finishedAt"`
+	// RetryCount is how often it was, or is about to be, tried again.
+	RetryCount int64 `json:"retryCount"`
 	SyncResult *struct {
 		Revision  string           `json:"revision"`
 		Revisions []string         `json:"revisions"`
@@ -152,6 +154,9 @@ type ResourceStatus struct {
 	Status          string  `json:"status"`
 	Health          *Health `json:"health"`
 	RequiresPruning bool    `json:"requiresPruning"`
+	// Hook says that it is a hook of Argo CD: it has no sync status, counts in no
+	// health, and is said to require pruning whether or not it is declared.
+	Hook bool `json:"hook"`
 }
 
 // ResourceResult is what an operation did to a resource.

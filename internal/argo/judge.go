@@ -22,6 +22,8 @@ func Judge(a *Application, w Want) Verdict {
 	v := Verdict{}
 	for _, r := range a.Status.Resources {
 		switch {
+		case r.Hook:
+			v.Hooks = append(v.Hooks, r.Resource)
 		case r.RequiresPruning:
 			v.Orphans = append(v.Orphans, r.Resource)
 		case r.Status != "" && r.Status != "Synced":
@@ -107,7 +109,7 @@ func Operator(a *Application) string {
 
 func short(revision string) string { return revision[:min(len(revision), 12)] }
 
-func operationUnderWay(a *Application, _ Want, v *Verdict) bool {
+func operationUnderWay(a *Application, w Want, v *Verdict) bool {
 	s := a.Status.OperationState
 	switch {
 	case Parked(a):
@@ -117,9 +119,16 @@ func operationUnderWay(a *Application, _ Want, v *Verdict) bool {
 		if !ofSource(a, s) {
 			name = "another operation runs (begun by " + Operator(a) + ")"
 		}
-		v.Resource, v.Phase, _ = failure(s)
+		v.sets(failures(s))
+		if Retrying(s) && ofSource(a, s) && LastOf(a) != w.Before && slices.ContainsFunc(v.Failures, Failure.Final) {
+			v.Retrying, v.Retries = true, s.RetryCount
+			return v.failed(Failed, FaultSync, "its sync failed in %s (it is tried again in vain: attempt %d)", all(v.Failures), s.RetryCount)
+		}
 		if s.Message != "" {
-			name += ": " + s.Message
+			name += ": " + brief(s.Message)
+		}
+		if len(v.Failures) > 0 {
+			name += "; failed: " + all(v.Failures)
 		}
 		return v.is(Waiting, NeedNothing, "%s", name)
 	case a.Operation != nil:
@@ -193,16 +202,11 @@ func operationSucceeded(a *Application, w Want, v *Verdict) bool {
 	if s.Phase != "Failed" && s.Phase != "Error" {
 		return v.is(Waiting, NeedNothing, "its last operation is %q", s.Phase)
 	}
-	resource, phase, message := failure(s)
-	v.Resource, v.Phase = resource, phase
-	if message == "" {
-		return v.failed(Failed, FaultSync, "its sync failed: %s", s.Message)
+	v.sets(failures(s))
+	if len(v.Failures) == 0 {
+		return v.failed(Failed, FaultSync, "its sync failed: %s", brief(s.Message))
 	}
-	where := resource.String()
-	if phase != "" {
-		where = "phase " + phase + ", " + where
-	}
-	return v.failed(Failed, FaultSync, "its sync failed in %s: %s", where, message)
+	return v.failed(Failed, FaultSync, "its sync failed in %s", all(v.Failures))
 }
 
 // ofSource says whether an operation is one of the Application's source as it is
@@ -219,28 +223,6 @@ func ofSource(a *Application, s *OperationState) bool {
 		return SameSources(a.Sources(), several(o.Sources, o.Source))
 	}
 	return slices.ContainsFunc(a.Sources(), func(src Source) bool { return o.Revision != "" && src.Text("targetRevision") == o.Revision })
-}
-
-// failure finds the resource that made an operation fail, or that fails while it
-// is tried again: the first that was refused or whose hook failed.
-func failure(s *OperationState) (r Resource, phase, message string) {
-	if s.SyncResult == nil {
-		return Resource{}, "", ""
-	}
-	for _, res := range s.SyncResult.Resources {
-		if res.Status == "SyncFailed" || res.HookPhase == "Failed" || res.HookPhase == "Error" {
-			phase = res.SyncPhase
-			if phase == "" {
-				phase = res.HookType
-			}
-			message = res.Message
-			if message == "" {
-				message = res.HookPhase
-			}
-			return res.Resource, phase, message
-		}
-	}
-	return Resource{}, "", ""
 }
 
 func upToDate(a *Application, _ Want, v *Verdict) bool {

@@ -107,6 +107,9 @@ func TestJudge(t *testing.T) {
 		"operation set":                  {change: []string{`operation: {sync: {revision: abc}, initiatedBy: {username: ann}}`}, state: argo.Waiting, says: "by ann, of revision abc"},
 		"operation runs":                 {change: []string{`status: {operationState: {phase: Running, message: waiting for hook}}`}, state: argo.Waiting, says: "an operation runs: waiting for hook"},
 		"operation of others runs":       {change: []string{`status: {operationState: {phase: Running, operation: {initiatedBy: {username: ann, automated: false}}, syncResult: {source: {targetRevision: x}}}}`}, state: argo.Waiting, says: "another operation runs (begun by ann"},
+		"refused and tried again":        {change: []string{outOfSync, retried(`Job.batch "migrate" is invalid: spec.template: Invalid value: core.PodTemplateSpec: field is immutable`)}, state: argo.Failed, fault: argo.FaultSync, says: "phase Sync, Job shop/migrate: Job.batch"},
+		"not permitted and tried again":  {change: []string{outOfSync, retried("resource :ServiceAccount is not permitted in project pharos-shop")}, state: argo.Failed, fault: argo.FaultSync, says: "not permitted in project pharos-shop"},
+		"a webhook is down":              {change: []string{outOfSync, retried("Internal error occurred: failed calling webhook x: connection refused")}, state: argo.Waiting, says: "failed calling webhook x"},
 		"parked":                         {change: []string{`status: {operationState: {phase: Running, message: Sync operation blocked by sync window}}`}, state: argo.Blocked, says: "sync window"},
 		"not looked since":               {change: []string{`status: {reconciledAt: "2026-01-02T03:04:08Z"}`}, state: argo.Stale, need: argo.NeedRefresh, says: "has not looked since"},
 		"progressing":                    {change: []string{`status: {health: {status: Progressing}}`}, state: argo.Waiting, says: "it is Progressing"},
@@ -135,6 +138,55 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %+v", v)
 			}
 		})
+	}
+}
+
+// retried is an operation that failed for a Job, and waits to be tried again.
+func retried(message string) string {
+	return `status: {operationState: {phase: Running, retryCount: 1, message: "one or more synchronization tasks are not valid. Retrying attempt #1", syncResult: {resources: [
+		{group: batch, kind: Job, namespace: shop, name: migrate, status: SyncFailed, syncPhase: Sync, message: '` + message + `'}]}}}`
+}
+
+// What a sync failed for is named, and whether trying again can help.
+func TestFinal(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		`resource :ServiceAccount is not permitted in project pharos-shop`:                                                           true,
+		`namespace other is not permitted in project 'pharos-shop'`:                                                                  true,
+		`Job.batch "migrate" is invalid: spec.template: Invalid value: x: field is immutable`:                                        true,
+		`Service "web" is invalid: spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535`:                            true,
+		`admission webhook "policy.example" denied the request: no`:                                                                  true,
+		`deployments.apps "api" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`:                     true,
+		`error when creating "x": Deployment in version "v1" cannot be handled: strict decoding error: unknown field "spec.replica"`: true,
+		`Internal error occurred: failed calling webhook "policy.example": dial tcp: connection refused`:                             false,
+		`Service "web" is invalid: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated`:                 false,
+		`namespaces "late" not found`: false,
+		`The Kubernetes API could not find example.com/Thing for requested resource shop/x. Make sure the "Thing" CRD is installed`: false,
+		`pods "x" is forbidden: exceeded quota: small`: false,
+		`Job has reached the specified backoff limit`:  false,
+		``: false,
+	} {
+		if got := (argo.Failure{Message: message}).Final(); got != want {
+			t.Errorf("%s: %t", message, got)
+		}
+	}
+}
+
+// A message that quotes a whole object is shortened; what is wrong stays.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	v := argo.Judge(with(t, strings.ReplaceAll(retried(`Job.batch is invalid: spec.template: Invalid value: `+strings.Repeat("dump ", 1000)+`: field is immutable`), "\t", " ")), want)
+	if len(v.Reason) > 1000 || !strings.Contains(v.Reason, "field is immutable") || len(v.Failures) != 1 || !v.Retrying || v.Retries != 1 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// Argo CD says of a hook that it requires pruning, whether or not it is declared.
+func TestJudgeHooks(t *testing.T) {
+	t.Parallel()
+	v := argo.Judge(with(t, `status: {resources: [{group: batch, kind: Job, namespace: shop, name: migrate, hook: true, requiresPruning: true, health: {status: Healthy}}]}`), want)
+	if v.State != argo.Live || len(v.Orphans) != 0 || len(v.Hooks) != 1 {
+		t.Errorf("got %+v", v)
 	}
 }
 

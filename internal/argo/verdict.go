@@ -56,6 +56,14 @@ type Verdict struct {
 	// "PreSync"; both empty where that is not known.
 	Resource Resource
 	Phase    string
+	// Failures are all resources that made a sync fail, or make it fail while it
+	// is tried again.
+	Failures []Failure
+	// Retrying says that the sync that failed waits to be tried again, for no
+	// good reason: see [Failure.Final]. Retries is how often it will then have
+	// been.
+	Retrying bool
+	Retries  int64
 	// Synced says that the commit is what was compared, and that nothing
 	// differs from it: what is left is health.
 	Synced bool
@@ -63,6 +71,9 @@ type Verdict struct {
 	Drifted []Resource
 	// Orphans are resources that are not declared any more.
 	Orphans []Resource
+	// Hooks are hooks that are there, whether or not they are declared: Argo CD
+	// does not tell.
+	Hooks []Resource
 }
 
 // Want is what an Application is judged against.

@@ -64,6 +64,11 @@ func (w *watching) end(p *watched) error {
 	case argo.Failed:
 		switch v.Fault {
 		case argo.FaultSync:
+			// A change beside it may yet reach the API server: the project, or the
+			// definition of the kind.
+			if v.Retrying && v.Retries < 2 && lasts <= settle {
+				return nil
+			}
 			return &lifecycle.UnhealthyError{Unready: w.failed(p)}
 		case argo.FaultHealth:
 			broken := slices.ContainsFunc(p.why, func(s lifecycle.ObjectStatus) bool { return s.Failed })
@@ -106,12 +111,25 @@ func (w *watching) broken(p *watched) error {
 	return &lifecycle.Error{Op: "deliver", On: p.String(), Class: class(p.verdict.Fault), Err: errors.New(p.verdict.Reason), Advice: advice(p.String(), p.verdict)}
 }
 
-// failed lists an Application that failed, with the resource that did, and what
+// refusal says why a resource made a sync fail, and what to do where that is
+// known.
+func refusal(p *watched, f argo.Failure) string {
+	reason := fmt.Sprintf("%s (%s)", f, p)
+	if f.ForbiddenByProject() {
+		reason += fmt.Sprintf("; a project that Pharos made is brought up to date by kubectl pharos deploy, another one is edited: kubectl edit appproject --namespace %s %s",
+			p.object.Namespace, orDefault(p.app.Spec.Project, "default"))
+	}
+	return reason
+}
+
+// failed lists an Application that failed, with the resources that did, and what
 // else is not live.
 func (w *watching) failed(p *watched) []lifecycle.ObjectStatus {
 	list := []lifecycle.ObjectStatus{{Object: p.object, Reason: p.verdict.Reason, Failed: true}}
-	if r := p.verdict.Resource; r.Kind != "" && p.verdict.Fault == argo.FaultSync {
-		list = append(list, lifecycle.ObjectStatus{Object: objectOf(r, w.r), Reason: p.verdict.Reason + " (" + p.String() + ")", Failed: true})
+	if p.verdict.Fault == argo.FaultSync {
+		for _, f := range p.verdict.Failures {
+			list = append(list, lifecycle.ObjectStatus{Object: objectOf(f.Resource, w.r), Reason: refusal(p, f), Failed: true})
+		}
 	}
 	list = append(list, p.why...)
 	for _, q := range w.parts {
@@ -188,7 +206,10 @@ func (w *watching) explained(ctx context.Context, err error) error {
 		}
 		var only []receipt.Object
 		if p.verdict.Fault == argo.FaultSync {
-			only = []receipt.Object{objectOf(p.verdict.Resource, w.r)}
+			only = []receipt.Object{}
+			for _, f := range p.verdict.Failures {
+				only = append(only, objectOf(f.Resource, w.r))
+			}
 		}
 		r := w.request(p, only)
 		if len(r.Objects) == 0 {

@@ -15,6 +15,9 @@ func (p *watched) declaredHealthy() bool {
 	}
 	more := false
 	for _, r := range p.app.Status.Resources {
+		if r.Hook {
+			continue // it does not count
+		}
 		if r.RequiresPruning {
 			more = true
 			continue

@@ -98,11 +98,19 @@ func seen(parts []*part) []receipt.Seen {
 }
 
 // orphans are an Application's resources that the commit does not declare any
-// more.
+// more. Hooks are told by the receipts: those that neither names are made anew,
+// under a name of their own, with every sync.
 func orphans(v argo.Verdict, r lifecycle.ObserveRequest) []receipt.Object {
 	var list []receipt.Object
 	for _, res := range v.Orphans {
 		list = append(list, objectOf(res, r))
+	}
+	for _, res := range v.Hooks {
+		o := objectOf(res, r)
+		is := func(known receipt.Object) bool { return receipt.CompareObjects(known, o) == 0 }
+		if !slices.ContainsFunc(r.Objects, is) && slices.ContainsFunc(r.Earlier, is) {
+			list = append(list, o)
+		}
 	}
 	return list
 }
@@ -142,7 +150,7 @@ func (w *watching) request(p *watched, only []receipt.Object) lifecycle.ObserveR
 			continue
 		}
 		if only != nil || slices.ContainsFunc(p.app.Status.Resources, func(s argo.ResourceStatus) bool {
-			return receipt.CompareObjects(receipt.Object{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}, o) == 0
+			return !s.Hook && receipt.CompareObjects(receipt.Object{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}, o) == 0
 		}) {
 			r.Objects = append(r.Objects, o)
 		}
