@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -54,19 +55,42 @@ func plainSecretOf(o lifecycle.Object, content map[string]any) *plainSecret {
 	if annotations[keys.SecretValues] == keys.SecretValuesHarmless {
 		return nil
 	}
-	found := map[string]bool{}
-	for _, field := range secretFields {
-		values, _ := content[field].(map[string]any)
-		for key, value := range values {
-			if plainValue(value) {
-				found[key] = true
-			}
+	found := plainKeys(content)
+	// A copy that kubectl apply has left holds all values once more.
+	if copied, ok := annotations[lastApplied].(string); ok {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(copied), &o); err != nil || len(plainKeys(o)) > 0 {
+			found[lastApplied] = true
 		}
 	}
 	if len(found) == 0 {
 		return nil
 	}
 	return &plainSecret{object: o, keys: slices.Sorted(maps.Keys(found))}
+}
+
+// lastApplied is where kubectl's client-side apply keeps a whole object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// plainKeys are the keys of a Secret whose values can be read. Readers of JSON
+// there are that do not mind the case of a field's name.
+func plainKeys(content map[string]any) map[string]bool {
+	found := map[string]bool{}
+	for field, is := range content {
+		if !slices.ContainsFunc(secretFields, func(f string) bool { return strings.EqualFold(f, field) }) {
+			continue
+		}
+		values, ok := is.(map[string]any)
+		if !ok && plainValue(is) {
+			found[field] = true // of no form that a Secret has
+		}
+		for key, value := range values {
+			if plainValue(value) {
+				found[key] = true
+			}
+		}
+	}
+	return found
 }
 
 // secretFields are the fields of a Secret that hold values.

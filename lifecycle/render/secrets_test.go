@@ -82,6 +82,14 @@ func TestPlainSecrets(t *testing.T) {
 			map[string]string{k: "resources: [s.yaml]", "s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: login, annotations: {pharos.dev/secret-values: \"yes\"}}\nstringData: {password: " + hunter + "}\n"},
 			[]found{{at("s.yaml"), 4, "", "Secret login", []string{"password"}}},
 		},
+		"of no form": {
+			map[string]string{k: "resources: [s.yaml]", "s.yaml": secretHead + "data: [" + hunter64 + "]\nStringData: {password: " + hunter + "}\n"},
+			[]found{{overlay, 0, "", "Secret login", []string{"data", "password"}}},
+		},
+		"in a copy by kubectl": {
+			map[string]string{k: "resources: [s.yaml]", "s.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: login\n  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"password\":\"" + hunter64 + "\"}}'}\n"},
+			[]found{{overlay, 0, "", "Secret login", []string{"kubectl.kubernetes.io/last-applied-configuration"}}},
+		},
 		"several": {
 			map[string]string{k: "resources: [a.yaml, b.yaml]", "a.yaml": strings.Replace(secretHead, "login", "a", 1) + "stringData: {x: " + hunter + "}\n", "b.yaml": strings.Replace(secretHead, "login", "b", 1) + "stringData: {y: " + hunter + "}\n"},
 			[]found{{at("a.yaml"), 4, "", "Secret a", []string{"x"}}, {at("b.yaml"), 4, "", "Secret b", []string{"y"}}},
@@ -138,6 +146,7 @@ func TestHarmlessSecrets(t *testing.T) {
 	for name, c := range map[string]struct{ k, s string }{
 		"no values":              {"", secretHead},
 		"a token of the cluster": {"", secretHead + "type: kubernetes.io/service-account-token\n"},
+		"a copy without values":  {"", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: login\n  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"a\":\"\"}}'}\n"},
 		"empty values":           {"", secretHead + "data: {a: '', b: null}\nstringData: {c: ''}\n"},
 		"declared":               {"", "apiVersion: v1\nkind: Secret\nmetadata: {name: login, annotations: {pharos.dev/secret-values: harmless}}\nstringData: {user: demo}\n"},
 		"declared by the overlay": {
