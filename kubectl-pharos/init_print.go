@@ -70,14 +70,15 @@ func next(found *detect.Result) []string {
 		files += " " + catalogue.LockFileName
 	}
 	steps = append(steps, "kubectl pharos images --check --worktree", "git add "+files+" && git commit")
+	flag := ""
 	switch len(found.Targets) {
 	case 0:
+		return steps
 	case 1:
-		steps = append(steps, "kubectl pharos reconcile")
 	default:
-		steps = append(steps, "kubectl pharos reconcile --target "+found.Targets[0])
+		flag = " --target " + found.Targets[0]
 	}
-	return steps
+	return append(steps, "kubectl pharos deploy"+flag+"    # once; reconcile brings the next commits")
 }
 
 func (o *initOptions) printDraft(found *detect.Result) error {

@@ -37,9 +37,9 @@ It may be interrupted at any moment: run it again. Only the commit counts, never
 the working tree. Objects that an earlier receipt delivered and this commit no
 longer names are listed, never deleted.
 
-The first delivery binds the target to this repository. A target that belongs to
-another one, or whose records cannot be read, is refused unless --adopt says that
-it is to be delivered to all the same.`,
+A target is prepared, and bound to this repository, by kubectl pharos deploy, which
+comes first. One that belongs to another repository, or whose records cannot be read,
+is refused unless --adopt says that it is to be delivered to all the same.`,
 		Example: `  # Bring the only target to the last commit
   kubectl pharos reconcile
 
