@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/atomicfile"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
 // holderFile is where the ID of a lease's holder is kept, private to the
@@ -36,6 +38,23 @@ func recallHolder(repo *source.Repository, target string) (string, error) {
 			"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", target)
 	}
 	return strings.TrimSpace(string(data)), err
+}
+
+// heldHere recalls the holder's ID, and tells where there is none because nobody holds
+// the lease from where somebody else may.
+func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (string, error) {
+	holder, err := recallHolder(repo, t.Name)
+	if !errors.Is(err, errNotSo) {
+		return holder, err
+	}
+	m, cannot := standard.NewLease(t, so)
+	if cannot != nil {
+		return "", err
+	}
+	if st, cannot := m.Inspect(ctx); cannot == nil && !st.Held {
+		return "", notSo("there is nothing to release: the lease of target %q is free", t.Name)
+	}
+	return "", err
 }
 
 // forgetHolder removes what was kept.

@@ -50,7 +50,7 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		if holder, err = recallHolder(repo, t.Name); err != nil {
+		if holder, err = o.heldHere(ctx, repo, t, so); err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		if holder, err = recallHolder(repo, t.Name); err != nil {
+		if holder, err = o.heldHere(ctx, repo, t, so); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func newMaintenanceOn(s *shared) *cobra.Command {
 
 The holder's ID is kept in the repository's Git folder before the lease is taken, so
 that it is found again whatever happens to this process. Doing it again in the same
-repository changes nothing.`,
+repository changes nothing: the reason stays the first one.`,
 		Example: `  kubectl pharos maintenance on --reason "move the database"
 
   # Wait for a delivery that is under way
@@ -62,6 +62,9 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 		return err
 	}
 	st, err := o.begin(ctx, repo, l, dryRun)
+	if err == nil && st.Held && st.Purpose != o.reason {
+		linef(o.ErrOut, "warning: the maintenance is on already, and its reason stays %q; to give it another one, end it and begin again", st.Purpose)
+	}
 	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, st, nil, err))
 }
 
