@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -30,6 +31,12 @@ func TestExitCodes(t *testing.T) {
 		if got := report(t.Context(), io.Discard, tc.err); got != tc.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tc.want)
 		}
+	}
+	if got, want := message(&lifecycle.UnhealthyError{Err: context.DeadlineExceeded}), "kubectl pharos rollback"; !strings.HasSuffix(got, want) {
+		t.Errorf("of a target that is not well: %q, want it to end with %q", got, want)
+	}
+	if got := message(&lifecycle.UnhealthyError{Err: context.Canceled}); strings.Contains(got, "rollback") {
+		t.Errorf("of a delivery that was interrupted: %q", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

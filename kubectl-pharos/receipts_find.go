@@ -52,6 +52,9 @@ func pointedBy(ctx context.Context, store receipt.Store, name string) (receipt.I
 	if err != nil {
 		return "", lifecycle.TargetError(err)
 	}
+	if pointers.Applied == "" {
+		return "", notSo("no receipt is %s yet: kubectl pharos deploy", name)
+	}
 	return "", notSo("no receipt is %s yet: kubectl pharos reconcile", name)
 }
 

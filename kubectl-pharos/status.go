@@ -181,11 +181,11 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	if st.Last != nil {
 		linef(w, "Last:     %s %s ago by %s", st.Last.Type, ago(st.Last.Time), st.Last.Actor)
 		if st.Last.Reason != "" {
-			linef(w, "          %s", indent(st.Last.Reason))
+			linef(w, "          %s", indent(beginning(st.Last.Reason, st.Applied.ID)))
 		}
 	}
 	if f := st.Failure; f != nil && (st.Last == nil || st.Last.Type != receipt.OutcomeFailed || f.ID != st.Applied.ID) {
-		linef(w, "Failed:   %s ago at commit %s (receipt %s): %s", ago(f.Result.Time), shortID(f.Commit), f.ID.Short(), indent(f.Result.Reason))
+		linef(w, "Failed:   %s ago at commit %s (receipt %s): %s", ago(f.Result.Time), shortID(f.Commit), f.ID.Short(), indent(beginning(f.Result.Reason, f.ID)))
 	}
 	fenced := ""
 	if st.Lease.Held && st.Lease.Mode == lease.ModeMaintain {
@@ -208,6 +208,29 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	for _, orphan := range st.Observation.Orphans {
 		linef(w, "  %s is an orphan: an earlier receipt delivered it", lifecycle.ObjectName(orphan))
 	}
+}
+
+// The limits of a reason in the status.
+const (
+	reasonLines = 6
+	reasonWidth = 400
+)
+
+// beginning is as much of a receipt's reason as helps in a summary; some name every
+// field of an object.
+func beginning(reason string, of receipt.ID) string {
+	lines := strings.Split(strings.TrimSpace(reason), "\n")
+	cut := len(lines) > reasonLines
+	lines = lines[:min(len(lines), reasonLines)]
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > reasonWidth {
+			lines[i], cut = string(runes[:reasonWidth])+"…", true
+		}
+	}
+	if cut {
+		lines = append(lines, "All of it: kubectl pharos receipts show "+of.Short())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // indent has the further lines of a text stand below the first one.

@@ -24,8 +24,8 @@ type Status struct {
 	Unreadable []Unreadable
 	// Last is the latest outcome of the applied receipt, nil if none.
 	Last *receipt.Outcome
-	// Failure is the newest receipt that failed and was not live since, and how; nil
-	// if none of those that are kept did.
+	// Failure is the newest receipt that failed since the live one was delivered, or
+	// that the live one rolls back from, and how; nil if none did.
 	Failure *receipt.Summary
 	// Lease is the target's lease.
 	Lease lease.State
@@ -107,15 +107,24 @@ func (l *Lifecycle) history(ctx context.Context, st *Status) error {
 	if err != nil {
 		return fmt.Errorf("list the receipts of target %q: %w", l.Target, err)
 	}
+	older := false // than the live one
 	for i, r := range receipts {
 		for _, is := range []*ReceiptStatus{st.Applied, st.Live} {
 			if is != nil && is.ID == r.ID {
 				is.Created = r.Created
 			}
 		}
-		if r.Result != nil && r.Result.Type == receipt.OutcomeFailed && st.Failure == nil {
+		failed := r.Result != nil && r.Result.Type == receipt.OutcomeFailed
+		if failed && st.Failure == nil && (!older || rolledBackFrom(st.Live, r.ID)) {
 			st.Failure = &receipts[i]
 		}
+		older = older || st.Live != nil && r.ID == st.Live.ID
 	}
 	return nil
+}
+
+// rolledBackFrom says whether a receipt is a rollback that came after the one of the
+// ID.
+func rolledBackFrom(r *ReceiptStatus, id receipt.ID) bool {
+	return r.Record.RollbackOf != "" && r.Record.Parent == id
 }
