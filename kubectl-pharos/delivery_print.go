@@ -20,7 +20,7 @@ type deliveryFields struct {
 	Changes  []lifecycle.Change     `json:"changes,omitempty"`
 	Orphans  []receipt.Object       `json:"orphans,omitempty"`
 	Dropped  []receipt.ID           `json:"dropped,omitempty"` // receipts that are kept no longer
-	Steps    []lifecycle.StepResult `json:"steps,omitempty"` // of the preparation
+	Steps    []lifecycle.StepResult `json:"steps,omitempty"`   // of the preparation
 	Findings []lifecycle.Finding    `json:"findings,omitempty"`
 	Seconds  float64                `json:"seconds"`
 	Error    string                 `json:"error,omitempty"`

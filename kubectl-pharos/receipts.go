@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,9 @@ type summaryFields struct {
 	Result  string     `json:"result,omitempty"`  // what it came to: live or failed
 	Actor   string     `json:"actor,omitempty"`   // whose outcome Result is, else the latest
 	Subject string     `json:"subject,omitempty"` // of the commit, if the repository has it
-	Error   string     `json:"error,omitempty"`   // what of it cannot be read
+	// RollbackOf is the earlier receipt whose content it repeats.
+	RollbackOf receipt.ID `json:"rollbackOf,omitempty"`
+	Error      string     `json:"error,omitempty"` // what of it cannot be read
 }
 
 // came says what a receipt came to, and what happened after that.
@@ -117,6 +120,28 @@ func (f summaryFields) came() string {
 		return f.Result + ", " + f.Outcome
 	}
 	return f.Outcome
+}
+
+// about is the commit's subject, and of a rollback which receipt it repeats.
+func (f summaryFields) about() string {
+	if f.RollbackOf == "" {
+		return f.Subject
+	}
+	return strings.TrimSpace(f.Subject + " (rollback to " + f.RollbackOf.Short() + ")")
+}
+
+// rollbackOf reads which earlier receipt a receipt repeats. Only where another one is
+// of the same commit it can be one, so that most are not read.
+func rollbackOf(ctx context.Context, store receipt.Store, s receipt.Summary, all []receipt.Summary) (receipt.ID, error) {
+	same := func(other receipt.Summary) bool { return other.ID != s.ID && other.Commit == s.Commit }
+	if s.Err != nil || !slices.ContainsFunc(all, same) {
+		return "", nil
+	}
+	rec, err := store.Get(ctx, s.ID)
+	if errors.Is(err, receipt.ErrCorrupt) || errors.Is(err, receipt.ErrNotFound) {
+		return "", nil // as after the list was made
+	}
+	return rec.RollbackOf, err
 }
 
 func (o *receiptsOptions) list(ctx context.Context) error {
@@ -144,6 +169,9 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	var items []object
 	for _, s := range summaries {
 		f := summaryOf(ctx, repo, s, pointers)
+		if f.RollbackOf, err = rollbackOf(ctx, store, s, summaries); err != nil {
+			return lifecycle.TargetError(err)
+		}
 		if s.Err != nil {
 			linef(o.ErrOut, "warning: receipt %s cannot be read: %v", s.ID.Short(), s.Err)
 		}
@@ -152,7 +180,7 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 			return err
 		}
 		items = append(items, item)
-		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.Subject, string(s.ID)})
+		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.about(), string(s.ID)})
 	}
 	lost := lost(pointers, damaged, summaries)
 	for _, what := range lost {
@@ -160,7 +188,7 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	}
 	if len(rows) == 0 && o.output.human() {
 		if len(lost) == 0 {
-			linef(o.ErrOut, "nothing was delivered yet: kubectl pharos reconcile")
+			linef(o.ErrOut, "nothing was delivered yet: kubectl pharos deploy")
 		}
 		return nil
 	}
