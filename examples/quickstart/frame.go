@@ -41,6 +41,7 @@ func (n *narrator) closing(p *place, repo string, stay bool) {
 	n.detail("go run ./kubectl-pharos --repo %s receipts list", repo)
 	n.detail("kubectl --namespace %s get deployments", p.shop.Namespace)
 	n.blank()
+	n.line("The registry is %s.", p.shop.Push)
 	n.line("Change something in %s, commit it, and deliver it:", repo)
 	n.blank()
 	n.detail("go run ./kubectl-pharos --repo %s reconcile", repo)
