@@ -45,6 +45,9 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.examine(ctx, d.deliverRequest(objects)); err != nil {
+		return err
+	}
 	if err := d.announce(ctx); err != nil {
 		return err
 	}
@@ -268,14 +271,20 @@ func (d *delivery) addOutcome(ctx context.Context, id receipt.ID, out receipt.Ou
 	return nil
 }
 
-// apply brings the objects to the target and waits until they are healthy.
-func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, error) {
-	done, err := d.Deliverer.Deliver(ctx, DeliverRequest{
+// deliverRequest is the delivery of the objects, once it is announced: before
+// that it has no receipt.
+func (d *delivery) deliverRequest(objects []Object) DeliverRequest {
+	return DeliverRequest{
 		Objects: objects, Resolved: d.resolved, Target: d.Target, Guard: d.held.Check, Force: d.request.Force, Adopt: d.request.AdoptObjects,
 		Commit: d.want.commit.ID, Images: imageRefs(d.images), Receipt: d.id, Token: d.held.Token(),
 		Completed: d.completed, Applied: d.situation.provenObjects(), Seen: d.situation.seen,
 		Progress: func(c Change) { d.emit(Event{Type: EventObjectApplied, Receipt: d.id, Change: &c}) },
-	})
+	}
+}
+
+// apply brings the objects to the target and waits until they are healthy.
+func (d *delivery) apply(ctx context.Context, objects []Object) (Observation, error) {
+	done, err := d.Deliverer.Deliver(ctx, d.deliverRequest(objects))
 	d.result.Changes = done.Changes
 	if err != nil {
 		return Observation{}, err

@@ -122,11 +122,17 @@ func (o *operation) prepareTarget(ctx context.Context, r *ReconcileRequest, res 
 		return err
 	}
 	p := preparation{operation: o, request: *r, situation: s, steps: steps, done: done}
+	if r.DryRun != DryRunClient {
+		r.prepared = preparedBy(steps)
+	}
 	if r.DryRun != DryRunNone {
 		made, err := p.foresee(ctx)
 		if made {
 			r.DryRun = DryRunClient // the server would miss the namespaces
 		}
+		return err
+	}
+	if err := o.examineFirst(ctx, *r); err != nil {
 		return err
 	}
 	err = o.underLease(ctx, *r, "deploy "+short(r.Commit.ID), func(ctx context.Context, held *lease.Held) error {

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"context"
 	"errors"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
 // DryRun says how far a reconcile goes that changes nothing.
@@ -32,6 +34,9 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, s *situation
 
 // tryObjects asks the server what each object would become, if that is wanted.
 func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situation, images []*image, res *ReconcileResult) error {
+	if r.DryRun == DryRunClient && r.prepared != nil {
+		return o.examineFirst(ctx, r)
+	}
 	if o.rendering == nil || r.DryRun == DryRunClient {
 		return nil
 	}
@@ -42,7 +47,7 @@ func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situa
 	}
 	done, err := o.Deliverer.Deliver(ctx, DeliverRequest{
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, Adopt: r.AdoptObjects, DryRun: true,
-		Commit: r.Commit.ID, Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs),
+		Commit: source.ID(o.commit), Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs), Prepared: r.prepared,
 	})
 	res.Changes = done.Changes
 	return err

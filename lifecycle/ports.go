@@ -164,6 +164,15 @@ type Deliverer interface {
 	Observe(ctx context.Context, r ObserveRequest) (Observation, error)
 }
 
+// Examiner is a Deliverer that can tell before anything is recorded or written
+// that a delivery would be refused. Implementations are safe for concurrent use.
+type Examiner interface {
+	// Examine looks at all that Deliver looks at before its first write, and
+	// returns the errors that Deliver would. It writes nothing: the request's
+	// Guard and Progress are not called, and it has no Receipt.
+	Examine(ctx context.Context, r DeliverRequest) error
+}
+
 // DeliverRequest is what to deliver.
 type DeliverRequest struct {
 	Objects []Object
@@ -205,6 +214,9 @@ type DeliverRequest struct {
 	// what this delivery does not have.
 	Applied []receipt.Object
 	Seen    []receipt.Seen
+	// Prepared are objects that a preparation makes before the delivery, and that
+	// need not be there yet: for dry runs and an Examiner.
+	Prepared []receipt.Object
 }
 
 // ChangeType says what a delivery did to an object.

@@ -49,6 +49,8 @@ type ReconcileRequest struct {
 	Events Sink
 	// preparing says that the target is about to be prepared.
 	preparing bool
+	// prepared are what the preparation makes, of a dry run that asks the server.
+	prepared []receipt.Object
 	// CancelBuilds ends the other builds when one fails. The default lets them
 	// finish, so that the next call has less to do. In both cases no further one
 	// begins, nothing is delivered, and all failures are reported together.

@@ -28,18 +28,9 @@ func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (li
 	if r.Guard == nil && !r.DryRun {
 		return lifecycle.DeliverResult{}, errors.New("argocd: DeliverRequest.Guard is missing; only a dry run needs no leave to write")
 	}
-	if len(r.Objects) != len(r.Resolved) {
-		return lifecycle.DeliverResult{}, fmt.Errorf("argocd: %d objects, but %d are resolved", len(r.Objects), len(r.Resolved))
-	}
-	parts := d.parts(r.Resolved)
-	if err := d.declare(parts, r); err != nil {
-		return lifecycle.DeliverResult{}, err
-	}
-	if err := d.read(ctx, parts); err != nil {
-		return lifecycle.DeliverResult{}, err
-	}
 	v := &delivery{Deliverer: d, r: r, projects: map[string]*argo.Project{}}
-	if err := v.examine(ctx, parts); err != nil {
+	parts, err := v.look(ctx)
+	if err != nil {
 		return lifecycle.DeliverResult{}, err
 	}
 	result := lifecycle.DeliverResult{Completed: slices.Clone(r.Completed)}
@@ -64,7 +55,43 @@ func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (li
 	return result, nil
 }
 
-// delivery is one call of Deliver.
+var _ lifecycle.Examiner = (*Deliverer)(nil)
+
+// Examine looks at all that [Deliverer.Deliver] looks at before its first write,
+// and returns the same errors. It writes nothing.
+func (d *Deliverer) Examine(ctx context.Context, r lifecycle.DeliverRequest) error {
+	r.Guard = nil
+	v := &delivery{Deliverer: d, r: r, projects: map[string]*argo.Project{}}
+	_, err := v.look(ctx)
+	return err
+}
+
+// look reads the Applications, and examines them.
+func (v *delivery) look(ctx context.Context) ([]*part, error) {
+	if len(v.r.Objects) != len(v.r.Resolved) {
+		return nil, fmt.Errorf("argocd: %d objects, but %d are resolved", len(v.r.Objects), len(v.r.Resolved))
+	}
+	parts := v.parts(v.r.Resolved)
+	if err := v.declare(parts, v.r); err != nil {
+		return nil, err
+	}
+	if err := v.read(ctx, parts); err != nil {
+		return nil, err
+	}
+	return parts, v.examine(ctx, parts)
+}
+
+// onlyLooks says that nothing is to be written.
+func (v *delivery) onlyLooks() bool { return v.r.DryRun || v.r.Guard == nil }
+
+// prepared says that an object comes with the preparation before the delivery.
+func (v *delivery) prepared(kind, namespace, name string) bool {
+	return slices.ContainsFunc(v.r.Prepared, func(o receipt.Object) bool {
+		return o.Group == argo.Group && o.Kind == kind && o.Namespace == namespace && o.Name == name
+	})
+}
+
+// delivery is one call of Deliver or Examine.
 type delivery struct {
 	*Deliverer
 	r        lifecycle.DeliverRequest
@@ -103,8 +130,11 @@ func (v *delivery) examine(ctx context.Context, parts []*part) error {
 
 func (v *delivery) mayDeliver(ctx context.Context, p *part) error {
 	if p.direct {
+		if p.app == nil && v.prepared(argo.KindApplication, p.object.Namespace, p.object.Name) {
+			return nil
+		}
 		if p.app == nil {
-			return &lifecycle.BlockedError{Reason: p.String() + " does not exist", Next: "Set the target up: kubectl pharos deploy"}
+			return v.missing(p, "does not exist")
 		}
 		if err := v.ours(ctx, p.app); err != nil {
 			return err
@@ -160,8 +190,8 @@ func (v *delivery) open(ctx context.Context, p *part) error {
 	if !known {
 		var err error
 		if project, err = v.client.Project(ctx, v.layout.Namespace, name); err != nil {
-			if !p.direct && isNotFound(err) {
-				return nil // the delivery may bring it
+			if isNotFound(err) && (!p.direct || v.prepared(argo.KindProject, v.layout.Namespace, name)) {
+				return nil // the delivery may bring it, or the preparation does
 			}
 			return explain("read", "AppProject "+v.layout.Namespace+"/"+name, err)
 		}

@@ -13,14 +13,18 @@ import (
 
 // idle waits until no operation runs in an Application, for as long as the
 // configuration allows. One that only waits to be tried again, of the controller
-// or of Pharos, is ended: it would bring an earlier commit once more.
+// or of Pharos, is ended: it would bring an earlier commit once more. Who only
+// looks leaves it, since it is no obstacle.
 func (v *delivery) idle(ctx context.Context, p *part) error {
 	end := v.now().Add(v.operationWait)
 	for {
 		if p.app == nil || !argo.Busy(p.app) {
 			return nil
 		}
-		if argo.Parked(p.app) || v.r.DryRun || v.now().After(end) {
+		if retrying(p.app) && v.onlyLooks() {
+			return nil
+		}
+		if argo.Parked(p.app) || v.now().After(end) {
 			return busy(p)
 		}
 		if retrying(p.app) {
@@ -56,7 +60,7 @@ func busy(p *part) error {
 // again, and is nobody's who would miss it.
 func retrying(a *argo.Application) bool {
 	s := a.Status.OperationState
-	return s != nil && s.Phase == "Running" && !s.FinishedAt.IsZero() &&
+	return argo.Retrying(s) && !argo.Parked(a) &&
 		(s.Operation.InitiatedBy.Automated || s.Operation.InitiatedBy.Username == user)
 }
 

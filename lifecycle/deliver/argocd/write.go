@@ -30,7 +30,7 @@ func (d *Deliverer) change(ctx context.Context, p *part, guard func(context.Cont
 	pause := 20 * time.Millisecond
 	for n := 1; ; n++ {
 		if p.app == nil {
-			return &lifecycle.BlockedError{Reason: p.String() + " is gone", Next: "Set the target up: kubectl pharos deploy"}
+			return d.missing(p, "is gone")
 		}
 		ops, err := make(p.app)
 		if err != nil || ops == nil {
@@ -67,12 +67,16 @@ func (v *delivery) write(ctx context.Context, p *part) (lifecycle.Change, error)
 	guard := v.r.Guard
 	if v.r.DryRun {
 		guard = func(context.Context) error { return errDryRun }
+		if p.app == nil { // it is prepared first
+			change.Type = lifecycle.ChangeConfigured
+			return change, nil
+		}
 	}
 	err := v.change(ctx, p, guard, func(a *argo.Application) ([]argo.Op, error) {
 		if err := v.ours(ctx, a); err != nil {
 			return nil, err
 		}
-		if argo.Busy(a) {
+		if argo.Busy(a) && !(v.onlyLooks() && retrying(a)) {
 			return nil, busy(p)
 		}
 		ops, err := v.sources(p)
@@ -140,7 +144,8 @@ func (v *delivery) sources(p *part) ([]argo.Op, error) {
 
 func (v *delivery) mismatch(p *part, what string) error {
 	return &lifecycle.Error{Op: "deliver", On: p.String(), Class: lifecycle.ErrSource, Err: fmt.Errorf("%w: it %s, which is not what the target says", ErrLayout, what),
-		Advice: "Make overlay, deliver and git.url of the target in pharos.yaml and the Application's sources agree: kubectl pharos deploy writes them."}
+		Advice: fmt.Sprintf("Make overlay, deliver and git.url of the target in pharos.yaml agree with the Application's sources. To change those: kubectl edit application --namespace %s %s",
+			p.object.Namespace, p.object.Name)}
 }
 
 // kustomizeOf is what the options of a source become. Those that Pharos does
