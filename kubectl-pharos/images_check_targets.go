@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/detect"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/render"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -88,7 +90,7 @@ func checkOverlay(ctx context.Context, tree source.Tree, c *catalogue.Catalogue,
 	}
 	rendering, err := render.New().Render(ctx, request)
 	if err == nil {
-		return lookAlikes(t, rendering.Findings), nil
+		return append(lookAlikes(t, rendering.Findings), notInCatalogue(c, t, rendering.Findings)...), nil
 	}
 	if !errors.Is(err, lifecycle.ErrSource) {
 		return nil, err
@@ -127,6 +129,33 @@ func lookAlikes(t standard.Target, rendered []lifecycle.Finding) []catalogue.Fin
 		if ok && strings.Contains(f.Message, "give both the same name") {
 			findings = append(findings, catalogue.Finding{Path: t.Overlay, Message: fmt.Sprintf("overlay %s: image %s %s", t.Overlay, name, f.Message)})
 		}
+	}
+	return findings
+}
+
+// bareImage is what a rendering says of an image that is named without a digest, where
+// the name is without a registry, a folder and a tag, too.
+var bareImage = regexp.MustCompile(`^(.+ uses "([^"/:@]+)"), which may be another image tomorrow`)
+
+// notInCatalogue finds images of an overlay that are called as if the catalogue built
+// them, and of which it has none: a slip, or an image that is not declared. It would be
+// pulled from elsewhere, at whatever tag is the newest.
+func notInCatalogue(c *catalogue.Catalogue, t standard.Target, rendered []lifecycle.Finding) []catalogue.Finding {
+	var names []string
+	for _, image := range c.Images {
+		names = append(names, image.Name)
+	}
+	var findings []catalogue.Finding
+	for _, f := range rendered {
+		m := bareImage.FindStringSubmatch(f.Message)
+		if m == nil {
+			continue
+		}
+		next := ": declare it in " + catalogue.FileName + ", or name an image of a registry by its digest or a tag"
+		if near := strictyaml.Nearest(m[2], names); near != "" {
+			next = "; did you mean " + near + "?"
+		}
+		findings = append(findings, catalogue.Finding{Path: t.Overlay, Message: fmt.Sprintf("overlay %s: %s: %s, which is no image of the catalogue%s", t.Overlay, f.Subject, m[1], next)})
 	}
 	return findings
 }
