@@ -3,6 +3,7 @@ package argocd_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // fails delivers a commit and wants an error of a class that says something.
@@ -98,9 +100,62 @@ func TestCommitOnTopOfRetries(t *testing.T) {
 	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, broken.yaml]\n"
 	files["root/broken.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: broken}\nspec: {ports: [{port: 99999}]}\n"
 	d := s.mustPoint(files)
-	s.fails(lifecycle.ErrUnhealthy, d, 15*time.Second, "Retrying attempt #1", "99999", "not within 15s")
+	s.fails(lifecycle.ErrUnhealthy, d, patience, "tried again in vain", "Service "+s.name+"/broken", "99999")
+	// It is no obstacle, neither really nor when it is only looked at.
+	dry := d.request
+	dry.Guard, dry.DryRun = nil, true
+	if _, err := s.deliverer().Deliver(t.Context(), dry); err != nil {
+		t.Errorf("a dry run: %v", err)
+	}
+	if err := s.deliverer().Examine(t.Context(), d.request); err != nil {
+		t.Errorf("examined: %v", err)
+	}
 	s.deliver(s.commit(s.single("")))
 	s.runs("api", ref("api", 1))
+}
+
+// A kind that the AppProject does not allow ends the delivery at once, by name,
+// with what to do, although Argo CD goes on trying.
+func TestNotPermittedInProject(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.project(`[]
+  namespaceResourceWhitelist: [{group: apps, kind: Deployment}]`)
+	s.root("{automated: {selfHeal: true}, retry: {limit: 10, backoff: {duration: 5m}}}")
+	s.patch(s.name, "somebody", "spec: {project: "+s.name+"}")
+	files := s.single("")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, account.yaml]\n"
+	files["root/account.yaml"] = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: helper}\n"
+	d := s.mustPoint(files)
+	err := s.fails(lifecycle.ErrUnhealthy, d, patience, "ServiceAccount", "helper", "is not permitted in project "+s.name, "kubectl pharos deploy")
+	if strings.Contains(err.Error(), "not within") {
+		t.Errorf("it waited to the end: %v", err)
+	}
+}
+
+// A hook is part of the commit, and no orphan: neither at the first delivery nor
+// later, nor when it is only looked at.
+func TestHookIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root(automated)
+	files := s.single("")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, migrate.yaml]\n"
+	files["root/migrate.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: migrate, annotations: {argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: BeforeHookCreation}}\n"
+	d := s.deliver(s.commit(files))
+	if len(d.seen.Orphans) != 0 {
+		t.Errorf("orphans %+v", d.seen.Orphans)
+	}
+	o, err := s.deliverer().Observe(t.Context(), d.observe())
+	if err != nil || len(o.Orphans) != 0 || len(o.Drifted) != 0 {
+		t.Errorf("observed %+v, %v", o, err)
+	}
+	r := d.observe()
+	r.Earlier = r.Objects
+	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(o receipt.Object) bool { return o.Name == "migrate" })
+	if o, err = s.deliverer().Observe(t.Context(), r); err != nil || len(o.Orphans) != 1 {
+		t.Errorf("without it, observed %+v, %v", o, err)
+	}
 }
 
 // A commit that the Git server does not have.

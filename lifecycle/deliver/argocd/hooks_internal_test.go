@@ -30,6 +30,17 @@ func TestHooksAreNoOrphans(t *testing.T) {
 	}
 }
 
+// What the commit declares is no orphan, although somebody pointed the
+// Application at another revision, which does not.
+func TestDeclaredIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	v := argo.Verdict{Orphans: []argo.Resource{{Kind: "Service", Version: "v1", Namespace: "shop", Name: "api"}, {Kind: "Service", Version: "v1", Namespace: "shop", Name: "old"}}}
+	r := lifecycle.ObserveRequest{Objects: []receipt.Object{{Version: "v1", Kind: "Service", Resource: "services", Namespace: "shop", Name: "api"}}}
+	if list := orphans(v, r); len(list) != 1 || list[0].Name != "old" {
+		t.Errorf("got %+v", list)
+	}
+}
+
 // A hook's health is not the Application's, so a Job of which only a hook is left
 // is not asked for reasons, and hides none.
 func TestHooksDoNotCount(t *testing.T) {

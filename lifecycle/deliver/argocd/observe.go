@@ -102,13 +102,17 @@ func seen(parts []*part) []receipt.Seen {
 // under a name of their own, with every sync.
 func orphans(v argo.Verdict, r lifecycle.ObserveRequest) []receipt.Object {
 	var list []receipt.Object
+	among := func(objects []receipt.Object, o receipt.Object) bool {
+		return slices.ContainsFunc(objects, func(known receipt.Object) bool { return receipt.CompareObjects(known, o) == 0 })
+	}
 	for _, res := range v.Orphans {
-		list = append(list, objectOf(res, r))
+		// The Application may have been compared at another commit.
+		if o := objectOf(res, r); !among(r.Objects, o) {
+			list = append(list, o)
+		}
 	}
 	for _, res := range v.Hooks {
-		o := objectOf(res, r)
-		is := func(known receipt.Object) bool { return receipt.CompareObjects(known, o) == 0 }
-		if !slices.ContainsFunc(r.Objects, is) && slices.ContainsFunc(r.Earlier, is) {
+		if o := objectOf(res, r); !among(r.Objects, o) && among(r.Earlier, o) {
 			list = append(list, o)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/deliver/argocd"
+	"github.com/pharos-dev/pharos/receipt"
 )
 
 // refused wants a delivery to be refused as blocked, and nothing to be written.
@@ -26,6 +28,9 @@ func (s *shop) refused(says ...string) {
 		s.t.Fatalf("got %v", err)
 	}
 	mustContain(s.t, err.Error(), says...)
+	if err := s.deliverer().Examine(s.t.Context(), d.request); !errors.Is(err, lifecycle.ErrBlocked) {
+		s.t.Errorf("examined: %v", err)
+	}
 	if d.guarded.Load() != 0 || s.app(s.name).GetGeneration() != before {
 		s.t.Error("something was written")
 	}
@@ -99,6 +104,36 @@ func TestOwnersAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustContain(t, err.Error(), "does not exist", "kubectl pharos deploy")
+	})
+	t.Run("missing side by side", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t, argo)
+		c := s.commit(s.single(""))
+		s.layout.Root, s.layout.Applications = "", []argocd.Part{{Name: s.name, Paths: []string{"root"}}}
+		d, err := s.point(t.Context(), c)
+		if !errors.Is(err, lifecycle.ErrBlocked) {
+			t.Fatal(err)
+		}
+		mustContain(t, err.Error(), "does not exist", "spec.source: {repoURL: "+s.url+", path: root, targetRevision: "+argocd.NoRevision+"}")
+		if again := s.deliverer().Examine(t.Context(), d.request); again == nil || again.Error() != err.Error() {
+			t.Errorf("examined: %v", again)
+		}
+	})
+	t.Run("prepared", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t, argo)
+		d, err := s.point(t.Context(), s.commit(s.single("")))
+		if !errors.Is(err, lifecycle.ErrBlocked) {
+			t.Fatal(err)
+		}
+		d.request.DryRun = true
+		d.request.Prepared = []receipt.Object{{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application", Namespace: argo.Namespace(), Name: s.name}}
+		if err := s.deliverer().Examine(t.Context(), d.request); err != nil {
+			t.Errorf("what is prepared first is missed: %v", err)
+		}
+		if res, err := s.deliverer().Deliver(t.Context(), d.request); err != nil || len(res.Changes) != 1 {
+			t.Errorf("a dry run did %+v, %v", res, err)
+		}
 	})
 	t.Run("other folder", func(t *testing.T) {
 		t.Parallel()

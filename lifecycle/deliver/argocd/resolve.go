@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pharos-dev/pharos/internal/argo"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -34,7 +35,7 @@ func (d *Deliverer) Resolve(ctx context.Context, objects []lifecycle.Object) ([]
 	}
 	resolved, err := d.objects.Resolve(ctx, asked)
 	if err != nil {
-		return nil, err
+		return nil, d.withoutArgoCD(ctx, asked, err)
 	}
 	var errs []error
 	for i := range resolved {
@@ -52,4 +53,23 @@ func (d *Deliverer) Resolve(ctx context.Context, objects []lifecycle.Object) ([]
 			Advice: "Set it in the overlay: namespace: NAME in its kustomization.yaml."}
 	}
 	return resolved, nil
+}
+
+// withoutArgoCD tells of a cluster that does not know the Applications of the
+// layout that Argo CD is missing there, and not something in the commit.
+func (d *Deliverer) withoutArgoCD(ctx context.Context, objects []lifecycle.Object, err error) error {
+	if !errors.Is(err, lifecycle.ErrSource) {
+		return err
+	}
+	i := slices.IndexFunc(objects, func(o lifecycle.Object) bool {
+		return isApplication(o.Group, o.Kind) && d.layout.direct(o.Namespace, o.Name)
+	})
+	if i < 0 {
+		return err
+	}
+	if _, alone := d.objects.Resolve(ctx, objects[i:i+1]); !errors.Is(alone, lifecycle.ErrSource) {
+		return err
+	}
+	return &lifecycle.Error{Op: "find", On: "Argo CD", Class: lifecycle.ErrUnreachable, Err: errors.New("the cluster does not know its kind " + argo.KindApplication),
+		Advice: "Install Argo CD 3.0 or newer there, or choose its cluster with spec.context."}
 }
