@@ -39,6 +39,31 @@ func (f *forgetful) Retain(ctx context.Context, r lifecycle.RetainRequest) error
 	return f.err
 }
 
+// history adds a dozen receipts like one to the target's, that nothing needs.
+func (s *shop) history(like receipt.ID) (old []receipt.ID) {
+	s.t.Helper()
+	store, err := s.receipts(devtest.Cluster(s.t).Config())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for n := range 12 {
+		r, err := store.Get(s.t.Context(), like)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.Commit = fmt.Sprintf("%040x", n)
+		id, err := store.Put(s.t.Context(), r)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := store.AddOutcome(s.t.Context(), id, receipt.Outcome{Type: receipt.OutcomeAttempt, Time: time.Unix(1, 0), Operation: "op"}); err != nil {
+			s.t.Fatal(err)
+		}
+		old = append(old, id)
+	}
+	return old
+}
+
 // A delivery that became live drops what is old: first on the Git server, then in
 // the store. What is left undone is for the next one, and said.
 func TestOldReceiptsAreDropped(t *testing.T) {
@@ -52,22 +77,7 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	s.write(map[string]string{"gitops/kustomization.yaml": "namespace: " + s.namespace + "\nresources: [settings.yaml]\n", "pharos.yaml": onlySettings(s)})
 	s.commit("Settings alone")
 	first := s.reconcile(c.Config()).Receipt
-	var old []receipt.ID
-	for n := range 12 {
-		r, err := store.Get(t.Context(), first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Commit = fmt.Sprintf("%040x", n)
-		id, err := store.Put(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.AddOutcome(t.Context(), id, receipt.Outcome{Type: receipt.OutcomeAttempt, Time: time.Unix(1, 0), Operation: "op"}); err != nil {
-			t.Fatal(err)
-		}
-		old = append(old, id)
-	}
+	old := s.history(first)
 	f := &forgetful{t: t, store: store, err: errors.New("the Git server is away")}
 	deliver := func(currency string) lifecycle.ReconcileResult {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
 // TestDocumentedRights delivers with the rights that docs/reconcile.md shows and
@@ -23,11 +24,26 @@ func TestDocumentedRights(t *testing.T) {
 	rights := documentedRights(t, s)
 	config, user := devtest.User(t, c, s.namespace, rights)
 	audit := devtest.RecordAudit(t, c)
+	first := s.reconcile(config).Receipt
 	s.reconcile(config)
-	s.reconcile(config)
+	s.history(first)
+	s.currency("NOK")
+	l, err := standard.Config(s.target(), s.options(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Keep = lifecycle.MinKeep
+	forgetting, err := lifecycle.New(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := forgetting.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
+	if err != nil || len(res.Dropped) == 0 {
+		t.Errorf("dropped %v, %v", res.Dropped, err)
+	}
 	s.write(map[string]string{"gitops/mail.yaml": deployment("mail", "      nodeSelector: {no: such-node}\n")})
 	s.commit("Ask for a node that is not there")
-	_, err := s.lifecycle(config).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Timeout: time.Second})
+	_, err = s.lifecycle(config).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Timeout: time.Second})
 	if !errors.Is(err, lifecycle.ErrUnhealthy) {
 		t.Errorf("the delivery that fails: %v", err)
 	}
