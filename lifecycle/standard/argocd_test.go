@@ -2,6 +2,7 @@ package standard_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -253,4 +255,44 @@ func TestArgoCDKilledAt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Applications side by side are not made by Pharos. Where they are missing, or
+// have other folders, nothing is prepared or recorded, and a dry run says the
+// same.
+func TestArgoCDMissingApplications(t *testing.T) {
+	t.Parallel()
+	s := newArgoShop(t, devtest.ArgoCD(t))
+	cfg := s.argo.Cluster().Config()
+	s.write(map[string]string{"pharos.yaml": strings.Replace(s.git("show", "HEAD:pharos.yaml")+"\n", "root: "+s.namespace,
+		fmt.Sprintf("applications: [{name: %s, path: gitops/api}, {name: %s, path: gitops/mail}]", s.child("api"), s.child("mail")), 1)})
+	s.commit("Deliver side by side")
+	refused := func(class error, says string) {
+		t.Helper()
+		for _, dry := range []lifecycle.DryRun{lifecycle.DryRunServer, lifecycle.DryRunNone} {
+			res, err := s.lifecycle(cfg).Deploy(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: dry})
+			if !errors.Is(err, class) || strings.Count(err.Error(), says) != 2 {
+				t.Errorf("dry run %q: %v", dry, err)
+			}
+			if dry == lifecycle.DryRunNone && len(res.Steps) > 0 {
+				t.Errorf("it prepared %+v", res.Steps)
+			}
+			s.nothingRecorded(cfg)
+			if at := s.checkpoint(cfg); at.Version != "" {
+				t.Errorf("checkpoint %+v", at)
+			}
+		}
+	}
+	refused(lifecycle.ErrBlocked, "does not exist")
+	for _, name := range []string{"api", "mail"} {
+		var app unstructured.Unstructured
+		doc := strings.Replace(s.application(name, s.target().Git.URL), "gitops/", "elsewhere/", 1)
+		if err := yaml.Unmarshal([]byte(doc), &app.Object); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.apps.Create(t.Context(), &app, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(lifecycle.ErrSource, "has the folder elsewhere/")
 }

@@ -62,6 +62,16 @@
 // an operation of somebody else that does not end within Config.OperationWait,
 // or that waits for the end of a window. An operation that failed and only waits
 // to be tried again is ended, since it would bring an earlier commit.
+// [Deliverer.Examine] finds the same without any write, before a delivery is
+// recorded.
+//
+// # What does not succeed
+//
+// A sync that failed ends the wait, with all resources that did. While Argo CD
+// tries it again, it does so where the message of a resource says that no try
+// mends it: the project does not permit its kind, a field is immutable, it is
+// invalid, admission refuses it. It is given a second try, or 15 seconds, since
+// the project or a definition may have changed just now.
 //
 // # When it is live
 //
@@ -71,7 +81,8 @@
 // error among its conditions; and the digests run. What is there too much does
 // not count against it: nothing is ever deleted, and it is listed as an orphan.
 // Argo CD counts it in an Application's health, so where there is such, and the
-// right to look, what the commit declares is judged by itself.
+// right to look, what the commit declares is judged by itself. Hooks of Argo
+// CD are of the commit, and count neither in its health nor as orphans.
 // A root that is healthy says nothing of its Applications; each of them is judged
 // by itself.
 //
