@@ -80,7 +80,11 @@ func (o *deliveryOptions) printForeseen(changes []lifecycle.Change) {
 	var lines []string
 	for _, c := range changes {
 		if verb := verbs[c.Type]; verb != "" {
-			lines = append(lines, fmt.Sprintf("would %s %s", verb, lifecycle.ObjectName(c.Object)))
+			line := fmt.Sprintf("would %s %s", verb, lifecycle.ObjectName(c.Object))
+			if c.Provisional {
+				line += ", by another name once its images are built"
+			}
+			lines = append(lines, line)
 		}
 	}
 	slices.Sort(lines)

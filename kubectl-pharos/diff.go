@@ -103,6 +103,11 @@ func (o *diffOptions) warn(d lifecycle.Diff) {
 			linef(o.ErrOut, "image %s has to be built, so zeros stand for its digest", i.Name)
 		}
 	}
+	for _, c := range d.Changes {
+		if c.Provisional {
+			linef(o.ErrOut, "%s gets another name once its images are built", lifecycle.ObjectName(c.Object))
+		}
+	}
 	for _, orphan := range d.Orphans {
 		linef(o.ErrOut, "orphan: %s was delivered once and is not in this commit; nobody deletes it for you", lifecycle.ObjectName(orphan))
 	}

@@ -89,6 +89,7 @@ func (l *Lifecycle) diff(ctx context.Context, r DiffRequest) (d Diff, err error)
 		shown, maskErr := masked(c)
 		err = errors.Join(err, maskErr)
 		if maskErr == nil && (c.Type == ChangeConflict || c.Type == ChangeCreated || !bytes.Equal(shown.Live, shown.Merged)) {
+			shown.Provisional = isProvisional(shown.Object, rendering.Objects)
 			d.Changes = append(d.Changes, shown)
 		}
 	}

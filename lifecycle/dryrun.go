@@ -50,5 +50,8 @@ func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situa
 		Commit: source.ID(o.commit), Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs), Prepared: r.prepared,
 	})
 	res.Changes = done.Changes
+	for i := range res.Changes {
+		res.Changes[i].Provisional = isProvisional(res.Changes[i].Object, rendering.Objects)
+	}
 	return err
 }

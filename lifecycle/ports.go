@@ -236,6 +236,10 @@ const (
 type Change struct {
 	Type   ChangeType     `json:"type"`
 	Object receipt.Object `json:"object"`
+	// Provisional says, of what a dry run or a diff foresees, that the object will
+	// have another name: it is a Job that runs once, which is named by its content,
+	// and an image of it has to be built first.
+	Provisional bool `json:"provisional,omitempty"`
 }
 
 // DeliverResult is a delivery that was accepted.
