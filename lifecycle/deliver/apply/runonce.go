@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
@@ -95,7 +96,8 @@ func nameOnce(o *lifecycle.Object) error {
 		return err
 	}
 	sum := sha256.Sum256(o.JSON)
-	o.Name = o.Name[:min(len(o.Name), nameKept)] + "-once-" + hex.EncodeToString(sum[:5])
+	// No name has a hyphen right behind a dot.
+	o.Name = strings.TrimRight(o.Name[:min(len(o.Name), nameKept)], ".") + "-once-" + hex.EncodeToString(sum[:5])
 	o.JSON = m.named(o.Name)
 	return nil
 }

@@ -91,6 +91,18 @@ func TestAJobRunsOnceForEachContent(t *testing.T) {
 	}
 }
 
+// A long name is cut so that what is left is one.
+func TestAJobThatRunsOnceWithALongName(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{strings.Repeat("x", 39) + ".y", strings.Repeat("x", 39) + "-y", strings.Repeat("x", 38) + ".yz"} {
+		objects := b.deliver(t, strings.Replace(onceJob, "name: migrate,", "name: "+name+",", 1))
+		if got := objects[0].Name; !strings.HasPrefix(got, strings.Repeat("x", 38)) {
+			t.Errorf("%s is named %s", name, got)
+		}
+	}
+}
+
 func TestAJobThatItsTTLRemovedIsNotResurrected(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
