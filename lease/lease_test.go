@@ -368,7 +368,7 @@ func TestLost(t *testing.T) {
 		}, "eve@desk acquired it"},
 		"counted": {func(t *testing.T, w *world) {
 			w.edit(t, func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To(int32(7)) })
-		}, "something else than Pharos"},
+		}, "took it up elsewhere"},
 		"deleted": {func(t *testing.T, w *world) { w.delete(t) }, "it was deleted"},
 		"made anew": {func(t *testing.T, w *world) {
 			l := w.object(t)
