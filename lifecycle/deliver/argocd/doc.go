@@ -60,8 +60,10 @@
 // an Application that belongs to an ApplicationSet, to another Application or to
 // Flux, any of which would put it back; a project whose sync windows are closed;
 // an operation of somebody else that does not end within Config.OperationWait,
-// or that waits for the end of a window. An operation that failed and only waits
-// to be tried again is ended, since it would bring an earlier commit.
+// or that waits for the end of a window. An operation of the controller or of
+// Pharos is ended if it failed and only waits to be tried again, since it would
+// bring an earlier commit, and if it does not end by itself, since it would keep
+// out the commit that mends what it waits for.
 // [Deliverer.Examine] finds the same without any write, before a delivery is
 // recorded.
 //

@@ -13,24 +13,28 @@ import (
 
 // idle waits until no operation runs in an Application, for as long as the
 // configuration allows. One that only waits to be tried again, of the controller
-// or of Pharos, is ended: it would bring an earlier commit once more. Who only
-// looks leaves it, since it is no obstacle.
+// or of Pharos, is ended: it would bring an earlier commit once more. So is one of
+// theirs that does not end by itself, since it would keep every later commit from
+// being delivered, also that which mends it. Who only looks leaves them, since
+// they are no obstacle.
 func (v *delivery) idle(ctx context.Context, p *part) error {
-	end := v.now().Add(v.operationWait)
+	end, asked := v.now().Add(v.operationWait), false
 	for {
 		if p.app == nil || !argo.Busy(p.app) {
 			return nil
 		}
-		if retrying(p.app) && v.onlyLooks() {
+		if endable(p.app) && v.onlyLooks() {
 			return nil
 		}
-		if argo.Parked(p.app) || v.now().After(end) {
+		late := v.now().After(end)
+		if argo.Parked(p.app) || late && (asked || !endable(p.app)) {
 			return busy(p)
 		}
-		if retrying(p.app) {
+		if endable(p.app) && !asked && (late || argo.Retrying(p.app.Status.OperationState) || v.outdated(p.app)) {
 			if err := v.change(ctx, p, v.r.Guard, terminate); err != nil {
 				return err
 			}
+			end, asked = v.now().Add(v.operationWait), true
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):
@@ -47,25 +51,38 @@ func busy(p *part) error {
 	if argo.Parked(p.app) {
 		return &lifecycle.BlockedError{
 			Reason: fmt.Sprintf("%s has an operation (begun by %s) that waits for the end of a sync window, and would bring its own revision then", p, argo.Operator(p.app)),
-			Next:   "End it: argocd app terminate-op " + p.object.Name,
+			Next:   "End it: " + terminateWords(p),
 		}
 	}
 	return &lifecycle.BlockedError{
 		Reason: fmt.Sprintf("in %s an operation runs, begun by %s", p, argo.Operator(p.app)),
-		Next:   "Wait for it, or end it: argocd app terminate-op " + p.object.Name,
+		Next:   "Wait for it, or end it: " + terminateWords(p),
 	}
 }
 
-// retrying says whether the Application's operation failed and waits to be tried
-// again, and is nobody's who would miss it.
-func retrying(a *argo.Application) bool {
+// terminateWords end an operation, with Argo CD's own command and without it.
+func terminateWords(p *part) string {
+	return fmt.Sprintf(`argocd app terminate-op %s, or: kubectl patch application --namespace %s %[1]s --type merge --patch '{"status":{"operationState":{"phase":"Terminating"}}}'`,
+		p.object.Name, p.object.Namespace)
+}
+
+// endable says whether an operation runs that is nobody's who would miss it: the
+// controller's, or one of Pharos under an earlier lease.
+func endable(a *argo.Application) bool {
 	s := a.Status.OperationState
-	return argo.Retrying(s) && !argo.Parked(a) &&
+	return s != nil && s.Phase == "Running" && !argo.Parked(a) &&
 		(s.Operation.InitiatedBy.Automated || s.Operation.InitiatedBy.Username == user)
 }
 
+// outdated says whether the operation is one of Pharos that brings another commit:
+// whoever began it has the lease no more.
+func (v *delivery) outdated(a *argo.Application) bool {
+	o := a.Status.OperationState.Operation
+	return o.InitiatedBy.Username == user && o.Sync != nil && o.Sync.Revision != "" && o.Sync.Revision != string(v.r.Commit)
+}
+
 func terminate(a *argo.Application) ([]argo.Op, error) {
-	if !retrying(a) {
+	if !endable(a) {
 		return nil, nil
 	}
 	return []argo.Op{

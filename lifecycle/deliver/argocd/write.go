@@ -76,7 +76,7 @@ func (v *delivery) write(ctx context.Context, p *part) (lifecycle.Change, error)
 		if err := v.ours(ctx, a); err != nil {
 			return nil, err
 		}
-		if argo.Busy(a) && !(v.onlyLooks() && retrying(a)) {
+		if argo.Busy(a) && !(v.onlyLooks() && endable(a)) {
 			return nil, busy(p)
 		}
 		ops, err := v.sources(p)

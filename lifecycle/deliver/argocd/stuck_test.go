@@ -1,0 +1,45 @@
+package argocd_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+)
+
+// An operation that waits for what never becomes healthy does not keep the commit
+// that mends it from being delivered, whoever of Argo CD and Pharos began it.
+func TestOperationThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	argo := devtest.ArgoCD(t)
+	for name, policy := range map[string]string{"automated": automated, "manual": "{}"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, argo)
+			s.root(policy)
+			files := s.single("      nodeSelector: {there: is-none}\n")
+			files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, later.yaml]\n"
+			files["root/later.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: later, annotations: {argocd.argoproj.io/sync-wave: \"1\"}}\n"
+			d := s.mustPoint(files)
+
+			waiter, r := s.deliverer(), d.observe()
+			r.Seen, r.Applications, r.Guard = d.result.Seen, d.result.Applications, d.request.Guard
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := waiter.Wait(ctx, r)
+				ended <- err
+			}()
+			s.await(s.name, "status.operationState.message", "waiting for healthy state of apps/Deployment/api")
+			cancel()
+			if err := <-ended; err == nil {
+				t.Fatal("what is not healthy is live")
+			}
+			if err := s.deliverer().Examine(t.Context(), d.request); err != nil {
+				t.Errorf("it stands in the way of a delivery: %v", err)
+			}
+			s.deliver(s.commit(s.single("")))
+			s.runs("api", ref("api", 1))
+		})
+	}
+}
