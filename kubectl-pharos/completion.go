@@ -68,20 +68,25 @@ func (s *shared) completeReceipts(cmd *cobra.Command, args []string, begun strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	found := []string{"applied\twhat the target was told last", "live\twhat it was last healthy at"}
-	return append(found, s.recorded(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return append(found, s.recorded(cmd.Context(), begun, anyReceipt)...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeReceiptIDs offers the receipts with their commits.
-func (s *shared) completeReceiptIDs(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+// completeRollback offers the receipts that can be rolled back to: those that were
+// live and are not applied.
+func (s *shared) completeRollback(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return s.recorded(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return s.recorded(cmd.Context(), begun, func(r receipt.Summary, p receipt.Pointers) bool {
+		return r.ID != p.Applied && r.Result != nil && r.Result.Type == receipt.OutcomeLive
+	}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// recorded offers the receipts with their commits. A cluster that does not answer
-// is not waited for: somebody is typing.
-func (s *shared) recorded(ctx context.Context, begun string) (found []string) {
+func anyReceipt(receipt.Summary, receipt.Pointers) bool { return true }
+
+// recorded offers the wanted receipts with their commits. A cluster that does not
+// answer is not waited for: somebody is typing.
+func (s *shared) recorded(ctx context.Context, begun string, wanted func(receipt.Summary, receipt.Pointers) bool) (found []string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	store, err := s.receipts(ctx)
@@ -92,7 +97,14 @@ func (s *shared) recorded(ctx context.Context, begun string) (found []string) {
 	if err != nil {
 		return nil
 	}
+	pointers, err := store.Pointers(ctx)
+	if err != nil {
+		return nil
+	}
 	for _, r := range summaries {
+		if !wanted(r, pointers) {
+			continue
+		}
 		found = append(found, completedID(r.ID, begun)+"\tcommit "+shortID(r.Commit))
 	}
 	return found

@@ -65,7 +65,7 @@ type diffFields struct {
 	Target   string              `json:"target"`
 	Commit   string              `json:"commit,omitempty"`
 	Changes  []diffChange        `json:"changes"`
-	Orphans  []receipt.Object    `json:"orphans,omitempty"`
+	Orphans  []receipt.Object    `json:"orphans"`
 	Findings []lifecycle.Finding `json:"findings,omitempty"`
 	Error    string              `json:"error,omitempty"`
 }
@@ -78,7 +78,7 @@ type diffChange struct {
 
 // printFields prints for programs, which get an answer after a failure too.
 func (o *diffOptions) printFields(commit, target string, d lifecycle.Diff, err error) error {
-	f := diffFields{Target: target, Commit: commit, Changes: []diffChange{}, Orphans: d.Orphans, Findings: d.Findings}
+	f := diffFields{Target: target, Commit: commit, Changes: []diffChange{}, Orphans: append([]receipt.Object{}, d.Orphans...), Findings: d.Findings}
 	for _, c := range d.Changes {
 		f.Changes = append(f.Changes, diffChange{c.Change, c.Live, c.Merged})
 	}

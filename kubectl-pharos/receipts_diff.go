@@ -27,8 +27,8 @@ Which files of an image changed is shown if this repository has both commits. Of
 objects the receipts have the hashes only; kubectl pharos diff shows what a delivery
 would change in them.
 
-The exit code is that of kubectl diff: 0 if they deliver the same, 1 if they differ,
-more than 1 if that cannot be told.`,
+The exit code is that of kubectl diff: 0 if they say the same, 1 if they differ, if
+only in the commit, more than 1 if that cannot be told.`,
 		Example: `  # What the last delivery changed, if it is not live
   kubectl pharos receipts diff live applied
 
@@ -58,7 +58,7 @@ type receiptDiffSide struct {
 type receiptDiffFields struct {
 	From receiptDiffSide `json:"from"`
 	To   receiptDiffSide `json:"to"`
-	// Same says that both deliver the same.
+	// Same says that both records say the same, but for their places in the chain.
 	Same    bool                 `json:"same"`
 	Fields  []receipt.FieldDiff  `json:"fields,omitempty"`
 	Images  []receiptImageDiff   `json:"images,omitempty"`

@@ -43,7 +43,7 @@ one again.`,
   kubectl pharos receipts list
   kubectl pharos rollback 3f2a9c`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: s.completeReceiptIDs,
+		ValidArgsFunction: s.completeRollback,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.name = args[0]

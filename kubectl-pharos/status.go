@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -193,8 +194,8 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	}
 	linef(w, "Lease:    %s%s", leaseLine(st.Lease), fenced)
 	if st.Applied != nil {
-		linef(w, "Objects:  %d, %d not healthy, %d drifted, %d orphans", len(st.Applied.Record.Objects),
-			len(st.Observation.Unready), len(st.Observation.Drifted), len(st.Observation.Orphans))
+		linef(w, "Objects:  %d, %d not healthy, %d drifted, %s", len(st.Applied.Record.Objects),
+			len(st.Observation.Unready), len(st.Observation.Drifted), orphans(len(st.Observation.Orphans)))
 	}
 	for _, a := range st.Observation.Applications {
 		o.printApplication(a)
@@ -208,6 +209,13 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	for _, orphan := range st.Observation.Orphans {
 		linef(w, "  %s is an orphan: an earlier receipt delivered it", lifecycle.ObjectName(orphan))
 	}
+}
+
+func orphans(n int) string {
+	if n == 1 {
+		return "1 orphan"
+	}
+	return fmt.Sprintf("%d orphans", n)
 }
 
 // The limits of a reason in the status.

@@ -23,7 +23,8 @@ type headFields struct {
 	// nothing that is delivered, as the patterns of both commits say.
 	Neutral bool `json:"neutral,omitempty"`
 
-	subject string
+	subject    string
+	rolledBack bool // the applied receipt is a rollback
 }
 
 // maxAhead bounds how many commits are counted.
@@ -38,6 +39,7 @@ func headOf(ctx context.Context, repo *source.Repository, st lifecycle.Status) (
 	if st.Applied == nil {
 		return f, nil
 	}
+	f.rolledBack = st.Applied.Record.RollbackOf != ""
 	if f.Neutral, err = isNeutral(ctx, head.Tree, st.Applied.Record); err != nil {
 		return headFields{}, err
 	}
@@ -81,7 +83,10 @@ func (f headFields) String() string {
 		where = fmt.Sprintf("%d commits ahead of what was applied", f.Ahead)
 	}
 	next := ": kubectl pharos reconcile"
-	if f.Neutral {
+	switch {
+	case f.rolledBack && !f.Neutral:
+		next = "; kubectl pharos reconcile delivers it, and so ends the rollback"
+	case f.Neutral:
 		next = ", and nothing of what is built or delivered differs"
 	}
 	return fmt.Sprintf("%s %q, %s%s", shortID(f.Commit), f.subject, where, next)

@@ -35,7 +35,7 @@ func (s *shared) completeImages(cmd *cobra.Command, args []string, _ string) ([]
 func (s *shared) completeSides(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	found := []string{sideReceipt + "\tthe target's live receipt", sideWorktree + "\twhat lies in the working tree"}
 	revisions, directive := s.completeRevisions(cmd, nil, begun)
-	return slices.Concat(found, revisions, s.recorded(cmd.Context(), begun)), directive
+	return slices.Concat(found, revisions, s.recorded(cmd.Context(), begun, anyReceipt)), directive
 }
 
 // completeRevisions offers HEAD, branches and tags.
