@@ -49,6 +49,7 @@ TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
 
 .PHONY: quickstart
 quickstart: ## tell the story of the README on a cluster of its own
+	@echo "compiling the quickstart, which takes about a minute the first time" >&2
 	go run ./examples/quickstart
 
 .PHONY: bench

@@ -41,10 +41,14 @@ func (n *narrator) closing(p *place, repo string, stay bool) {
 	n.detail("go run ./kubectl-pharos --repo %s receipts list", repo)
 	n.detail("kubectl --namespace %s get deployments", p.shop.Namespace)
 	n.blank()
-	n.line("The registry is %s.", p.shop.Push)
+	n.line("The registry is %s, for targets of yours too.", p.shop.Push)
+	if p.shop.Git != "" {
+		n.line("The Git server has this one repository: %s", p.shop.Git)
+	}
+	n.blank()
 	n.line("Change something in %s, commit it, and deliver it:", repo)
 	n.blank()
 	n.detail("go run ./kubectl-pharos --repo %s reconcile", repo)
 	n.blank()
-	n.line("All of it is up until Ctrl-C.")
+	n.line("All of it is up until Ctrl-C, which removes it, with what you commit there.")
 }

@@ -122,6 +122,7 @@ func (p *place) openBuildKit(ctx context.Context, progress io.Writer) error {
 	if p.noBuildKit = devenv.BuildKitAvailable(); p.noBuildKit != nil {
 		return nil
 	}
+	fmt.Fprintln(progress, "starting a BuildKit")
 	b, err := devenv.StartBuildKit(ctx, devenv.BuildKitOptions{Output: progress})
 	if err != nil {
 		return err

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pharos-dev/pharos/examples/quickstart/shop"
+	"github.com/pharos-dev/pharos/internal/devenv"
+)
+
+// TestClosing looks for what a repository of one's own needs of what is left up.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	p := &place{cluster: &devenv.Cluster{}, shop: shop.Options{Namespace: "shop", Push: "127.0.0.1:5000/shop", Git: "http://127.0.0.1:6000/shop.git"}}
+	for _, test := range []struct {
+		stay bool
+		want []string
+	}{
+		{false, []string{"--stay"}},
+		{true, []string{"The registry is 127.0.0.1:5000/shop", "http://127.0.0.1:6000/shop.git", "--repo /shop reconcile", "which removes it"}},
+	} {
+		var out strings.Builder
+		(&narrator{w: &out}).closing(p, "/shop", test.stay)
+		for _, want := range test.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("stay %t: %q is missing in\n%s", test.stay, want, out.String())
+			}
+		}
+	}
+}
