@@ -79,7 +79,7 @@ func Detect(ctx context.Context, tree source.Tree, o Options) (result *Result, e
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		d.scan, d.kustomizations, d.dockerfiles, d.programs, d.findRepository, d.chooseNames, d.projects, d.recipes,
+		d.scan, d.kustomizations, d.dockerfiles, d.programs, d.findRepository, d.chooseNames, d.projects, d.plainFiles, d.recipes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err

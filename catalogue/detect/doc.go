@@ -16,6 +16,8 @@
 //     for tools, tests and examples are named in a comment, unless a kustomization
 //     uses an image of their name.
 //   - Node and Python projects: a comment says that nothing builds an image of one.
+//   - Images that manifests name and nothing builds, where a folder of plain files has
+//     the name: a comment says how to make an image of that.
 //   - kustomizations. Those that no other one uses are overlays and become
 //     targets; the images that they and their manifests name give the names.
 //

@@ -84,8 +84,8 @@ func (k *kustomization) entries() []string {
 	return all
 }
 
-// containerImages returns the image references of the containers in a manifest,
-// in whatever kind of object they stand. What does not parse has none.
+// containerImages returns the image references of the containers and volumes in a
+// manifest, in whatever kind of object they stand. What does not parse has none.
 func containerImages(data []byte) []string {
 	if len(data) > maxManifest {
 		return nil
@@ -118,7 +118,26 @@ func imagesIn(n *yaml.Node) []string {
 				}
 			}
 		}
+		if n.Kind == yaml.MappingNode && n.Content[i-1].Value == "volumes" && child.Kind == yaml.SequenceNode {
+			refs = append(refs, volumeImages(child)...)
+		}
 		refs = append(refs, imagesIn(child)...)
+	}
+	return refs
+}
+
+// volumeImages are the image references of a list of volumes.
+func volumeImages(volumes *yaml.Node) []string {
+	var refs []string
+	for _, volume := range volumes.Content {
+		for i := 0; volume.Kind == yaml.MappingNode && i+1 < len(volume.Content); i += 2 {
+			if volume.Content[i].Value != "image" {
+				continue
+			}
+			if ref := field(volume.Content[i+1], "reference"); ref != "" {
+				refs = append(refs, ref)
+			}
+		}
 	}
 	return refs
 }
