@@ -242,8 +242,8 @@ func TestRemovedFieldsAreGivenUp(t *testing.T) {
 		t.Errorf("holds %v", cm.Data)
 	}
 	for _, m := range cm.ManagedFields {
-		if m.Manager == keys.Manager && strings.Contains(string(m.FieldsV1.Raw), "shared") {
-			t.Errorf("a field is still ours: %s", m.FieldsV1.Raw)
+		if m.Manager == keys.Manager && strings.Contains(string(m.FieldsV1.GetRawBytes()), "shared") {
+			t.Errorf("a field is still ours: %s", m.FieldsV1.GetRawBytes())
 		}
 	}
 	_, err = maps.Patch(t.Context(), "settings", types.ApplyPatchType,
