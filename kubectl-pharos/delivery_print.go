@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.Rec
 	if err != nil {
 		f.Error = message(err)
 	}
-	obj, err := newObject(kind, res.Operation, f)
+	obj, err := newObject(kind, cmp.Or(res.Operation, f.Target), f)
 	if err != nil {
 		return err
 	}

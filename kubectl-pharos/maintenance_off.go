@@ -66,7 +66,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	holder := o.holder
 	if holder == "" {
 		if holder, err = o.heldHere(ctx, repo, t, so); err != nil {
-			return err
+			return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lease.State{}, nil, err))
 		}
 	}
 	l, err := standard.New(t, so)
@@ -79,7 +79,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 		if !dryRun && lost.State.Holder != holder {
 			err = errors.Join(err, o.forget(repo, t.Name, holder))
 		}
-		return err
+		return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lost.State, nil, err))
 	}
 	var wrong []string
 	if notLive, ok := errors.AsType[*lifecycle.NotLiveError](err); ok {
