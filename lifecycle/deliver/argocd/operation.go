@@ -153,3 +153,24 @@ func ask(kind string) func(*argo.Application) ([]argo.Op, error) {
 		return append(ops, refresh(kind)), nil
 	}
 }
+
+// unheard says whether the controller has not taken up what it was asked for: a
+// refresh, or an operation that waits for no other.
+func unheard(a *argo.Application) bool {
+	s := a.Status.OperationState
+	runs := s != nil && (s.Phase == "Running" || s.Phase == "Terminating")
+	return !runs && (a.RefreshAsked() || a.Operation != nil)
+}
+
+// nudge asks for a refresh, or once more in the other way. The controller loses
+// what comes while it writes the status: it puts what it wrote into its cache over
+// what it has been told since, and looks there until it is told of another change.
+func nudge(a *argo.Application) ([]argo.Op, error) {
+	switch a.Metadata.Annotations[argo.RefreshAnnotation] {
+	case "":
+		return ask("normal")(a)
+	case "hard":
+		return []argo.Op{refresh("normal")}, nil
+	}
+	return []argo.Op{refresh("hard")}, nil
+}

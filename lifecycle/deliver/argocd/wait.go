@@ -117,6 +117,7 @@ type watched struct {
 	matched bool      // its source was once what it has to be
 
 	refreshed, hard, synced time.Time // when these were asked for last
+	repeated                time.Time // when the controller was nudged last
 
 	// why are the reasons of its objects that are not healthy.
 	why      []lifecycle.ObjectStatus
