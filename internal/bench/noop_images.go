@@ -50,7 +50,9 @@ func noopShop(ctx context.Context, b *bench, plugin, kubeconfig, namespace strin
 	}
 	reconcile := command{path: plugin, args: []string{"reconcile", "--repo", dir}, env: []string{"KUBECONFIG=" + kubeconfig}}
 	fmt.Fprintf(b.progress, "delivering the shop of the quickstart, with %d images\n", images)
-	if err := reconcile.run(ctx); err != nil {
+	deploy := reconcile
+	deploy.args = []string{"deploy", "--repo", dir}
+	if err := deploy.run(ctx); err != nil {
 		return command{}, err
 	}
 	again := reconcile
