@@ -49,12 +49,7 @@ would write, for somebody who has them.`,
   kubectl pharos deploy --print rbac | kubectl apply --server-side -f -`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeRevision,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.rev = args[0]
-			}
-			return o.run(cmd.Context())
-		},
+		RunE:              atRevision(&o.rev, o.run),
 	}
 	o.deliveryOptions.add(cmd)
 	o.buildOptions.add(cmd)

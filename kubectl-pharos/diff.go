@@ -49,12 +49,7 @@ Exit codes: 0 a delivery would change nothing; 1 it would; more than 1 an error.
   kubectl pharos diff v1.2.0 -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeRevision,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.rev = args[0]
-			}
-			return o.run(cmd.Context())
-		},
+		RunE:              atRevision(&o.rev, o.run),
 	}
 	o.output = newOutput(cmd)
 	f := cmd.Flags()

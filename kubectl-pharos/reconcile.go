@@ -56,12 +56,7 @@ is refused unless --adopt says that it is to be delivered to all the same.`,
   kubectl pharos reconcile v1.2.0 --target staging --wait 2m`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeRevision,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.rev = args[0]
-			}
-			return o.run(cmd.Context())
-		},
+		RunE:              atRevision(&o.rev, o.run),
 	}
 	o.deliveryOptions.add(cmd)
 	o.buildOptions.add(cmd)

@@ -61,12 +61,7 @@ it.`,
   kubectl pharos render --worktree | diff /tmp/before -`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeRevision,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.rev = args[0]
-			}
-			return o.run(cmd.Context())
-		},
+		RunE:              atRevision(&o.rev, o.run),
 	}
 	o.output = newOutput(cmd)
 	f := cmd.Flags()

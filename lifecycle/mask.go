@@ -1,6 +1,10 @@
 package lifecycle
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/pharos-dev/pharos/internal/objectjson"
+)
 
 // serverMetadata are the fields of metadata that the target alone writes.
 var serverMetadata = []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"}
@@ -24,12 +28,12 @@ func masked(c Comparison) (Comparison, error) {
 		maskSecret(live, merged)
 	}
 	if live != nil {
-		if c.Live, err = encodeObject(live); err != nil {
+		if c.Live, err = objectjson.Encode(live); err != nil {
 			return c, err
 		}
 	}
 	if merged != nil {
-		c.Merged, err = encodeObject(merged)
+		c.Merged, err = objectjson.Encode(merged)
 	}
 	return c, err
 }
@@ -39,7 +43,7 @@ func shownObject(doc []byte) (map[string]any, error) {
 	if doc == nil {
 		return nil, nil
 	}
-	o, err := decodeObject(doc)
+	o, err := objectjson.Decode(doc)
 	if err != nil {
 		return nil, err
 	}

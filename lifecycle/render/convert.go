@@ -1,16 +1,15 @@
 package render
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -70,18 +69,10 @@ func toObject(content map[string]any) (lifecycle.Object, error) {
 	case o.Name == "":
 		return o, fmt.Errorf("%s: %w", name, ErrUnnamed)
 	}
-	raw, err := json.Marshal(content)
-	if err != nil {
+	var err error
+	if o.JSON, err = objectjson.Encode(content); err != nil {
 		return o, fmt.Errorf("%s: %w", name, err)
 	}
-	// RFC 8785 knows numbers as doubles only. An integer beyond 2^53 keeps its
-	// digits nevertheless: the API server reads 64 bits, and another number is
-	// not what the commit says.
-	v := jsontext.Value(raw)
-	if err := v.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
-		return o, fmt.Errorf("%s: %w", name, err)
-	}
-	o.JSON = v
 	return o, nil
 }
 

@@ -1,13 +1,12 @@
 package standard
 
 import (
-	"encoding/json"
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -22,17 +21,13 @@ func objectsOf(typed ...any) ([]lifecycle.Object, error) {
 		delete(content, "status")
 		prune(content)
 		u := unstructured.Unstructured{Object: content}
-		data, err := json.Marshal(content)
+		data, err := objectjson.Encode(content)
 		if err != nil {
-			return nil, fmt.Errorf("prepare %s %s: %w", u.GetKind(), u.GetName(), err)
-		}
-		canonical := jsontext.Value(data)
-		if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
 			return nil, fmt.Errorf("prepare %s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 		gvk := u.GroupVersionKind()
 		objects = append(objects, lifecycle.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind,
-			Namespace: u.GetNamespace(), Name: u.GetName(), JSON: canonical})
+			Namespace: u.GetNamespace(), Name: u.GetName(), JSON: data})
 	}
 	return objects, nil
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -70,18 +70,11 @@ func nameOf(o lifecycle.Object) string {
 }
 
 func nameOnce(o *lifecycle.Object) error {
-	if !bytes.Contains(o.JSON, []byte(keys.RunOnce)) {
-		return nil
-	}
-	var head struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &head); err != nil {
+	value, ok, err := objectjson.Annotation(o.JSON, keys.RunOnce)
+	if err != nil {
 		return err
 	}
-	switch value, ok := head.Metadata.Annotations[keys.RunOnce]; {
+	switch {
 	case !ok || value == "false":
 		return nil
 	case value != "true":

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -48,14 +47,10 @@ func textAsData(o *lifecycle.Object) error {
 		}
 		doc["data"] = encoded
 	}
-	raw, err := json.Marshal(doc)
+	encoded, err := objectjson.Encode(doc)
 	if err != nil {
 		return err
 	}
-	canonical := jsontext.Value(raw)
-	if err := canonical.Canonicalize(); err != nil {
-		return err
-	}
-	o.JSON = canonical
+	o.JSON = encoded
 	return nil
 }

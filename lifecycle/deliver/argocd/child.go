@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/internal/argo"
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -81,7 +81,7 @@ func (w *walk) child(ctx context.Context, parent string, o *lifecycle.Object, ab
 		s.src["kustomize"] = k
 		set(s.at, "kustomize", k)
 	}
-	raw, err := canonical(content)
+	raw, err := objectjson.Encode(content)
 	if err != nil {
 		return nil, err
 	}
@@ -150,17 +150,4 @@ func (w *walk) prefixed(ctx context.Context, app, folder string) error {
 func uses(objects []lifecycle.Object, ref string) bool {
 	quoted := []byte(`"` + ref + `"`)
 	return slices.ContainsFunc(objects, func(o lifecycle.Object) bool { return bytes.Contains(o.JSON, quoted) })
-}
-
-// canonical is the JSON of an object as renderers write it.
-func canonical(content map[string]any) ([]byte, error) {
-	raw, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	v := jsontext.Value(raw)
-	if err := v.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
-		return nil, err
-	}
-	return v, nil
 }

@@ -94,8 +94,8 @@ func TestSameCommitAfterAFailure(t *testing.T) {
 func TestCommitOnTopOfRetries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
-	const stubborn = "{automated: {selfHeal: true}, retry: {limit: 10, backoff: {duration: 5m}}}"
-	s.root(stubborn)
+	const tireless = "{automated: {selfHeal: true}, retry: {limit: 10, backoff: {duration: 5m}}}"
+	s.root(tireless)
 	files := s.single("")
 	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, broken.yaml]\n"
 	files["root/broken.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: broken}\nspec: {ports: [{port: 99999}]}\n"

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pharos-dev/pharos/internal/argo"
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -94,7 +95,7 @@ func isApplication(group, kind string) bool {
 
 // objectOfMap is an object of the form that renderers return.
 func objectOfMap(content map[string]any) (lifecycle.Object, error) {
-	raw, err := canonical(content)
+	raw, err := objectjson.Encode(content)
 	if err != nil {
 		return lifecycle.Object{}, err
 	}

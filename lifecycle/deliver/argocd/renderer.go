@@ -1,9 +1,7 @@
 package argocd
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/argo"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -203,18 +202,11 @@ func (w *walk) refuse(app, why, advice string) error {
 // run, and makes it again whenever it is gone: with self-heal and a TTL, over and
 // over.
 func (w *walk) refuseOnce(app string, o lifecycle.Object) error {
-	if !bytes.Contains(o.JSON, []byte(keys.RunOnce)) {
-		return nil
-	}
-	var head struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(o.JSON, &head); err != nil {
+	value, ok, err := objectjson.Annotation(o.JSON, keys.RunOnce)
+	if err != nil {
 		return w.refuse(app, fmt.Sprintf("%s: %v", objectName(o), err), "")
 	}
-	if value, ok := head.Metadata.Annotations[keys.RunOnce]; !ok || value == "false" {
+	if !ok || value == "false" {
 		return nil
 	}
 	return w.refuse(app, fmt.Sprintf("%s has the annotation %s, which Argo CD cannot keep: it runs the Job again whenever that is gone", objectName(o), keys.RunOnce),
@@ -236,7 +228,7 @@ func (w *walk) pointer(name string, sources []any) (lifecycle.Object, error) {
 	if target := w.request.Labels[keys.Target]; target != "" {
 		metadata["labels"] = map[string]any{keys.Target: target}
 	}
-	raw, err := canonical(map[string]any{
+	raw, err := objectjson.Encode(map[string]any{
 		"apiVersion": argo.Group + "/" + argo.Version, "kind": argo.KindApplication, "metadata": metadata, "spec": spec,
 	})
 	o.JSON = raw
