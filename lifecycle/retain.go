@@ -69,8 +69,8 @@ func (d *delivery) forget(ctx context.Context, list []receipt.Summary, drop []re
 
 // dropped are the receipts of a list, newest first, that are not needed, oldest
 // first. Needed are the newest; what the pointers name; and the receipts before
-// those, as far back as orphans are searched for. One that cannot be read is not
-// known to be needed by nobody.
+// those, as far back as orphans are searched for. One that cannot be read may be
+// needed.
 func dropped(list []receipt.Summary, p receipt.Pointers, keep int) (drop []receipt.ID) {
 	parents := map[receipt.ID]receipt.ID{}
 	for _, s := range list {
