@@ -152,13 +152,13 @@ func (w *watching) moveOn(ctx context.Context) error {
 		now, lasts := w.now(), w.now().Sub(p.since)
 		var err error
 		switch v := p.verdict; {
-		case unheard(p.app) && lasts > settle && now.Sub(p.repeated) > settle:
+		case argo.Unheard(p.app) && lasts > settle && now.Sub(p.repeated) > settle:
 			p.repeated = now
 			err = w.change(ctx, p.part, w.r.Guard, nudge)
 		case v.Need == argo.NeedSync && now.Sub(p.synced) > again && (!p.app.Automated() || lasts > patience):
 			p.synced = now
 			p.want.Before = argo.LastOf(p.app)
-			err = w.change(ctx, p.part, w.r.Guard, begin(string(w.r.Commit), ""))
+			err = w.change(ctx, p.part, w.r.Guard, begin(string(w.r.Commit)))
 		case (v.State == argo.Failed && v.Need == argo.NeedRefresh || v.Fault == argo.FaultSpec || v.Fault == argo.FaultRepository) && now.Sub(p.hard) > settle:
 			p.hard = now
 			err = w.change(ctx, p.part, w.r.Guard, ask("hard"))

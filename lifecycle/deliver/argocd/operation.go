@@ -2,7 +2,6 @@ package argocd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -71,14 +70,14 @@ func terminateWords(p *part) string {
 func endable(a *argo.Application) bool {
 	s := a.Status.OperationState
 	return s != nil && s.Phase == "Running" && !argo.Parked(a) &&
-		(s.Operation.InitiatedBy.Automated || s.Operation.InitiatedBy.Username == user)
+		(s.Operation.InitiatedBy.Automated || s.Operation.InitiatedBy.Username == argo.User)
 }
 
 // outdated says whether the operation is one of Pharos that brings another commit:
 // whoever began it has the lease no more.
 func (v *delivery) outdated(a *argo.Application) bool {
 	o := a.Status.OperationState.Operation
-	return o.InitiatedBy.Username == user && o.Sync != nil && o.Sync.Revision != "" && o.Sync.Revision != string(v.r.Commit)
+	return o.InitiatedBy.Username == argo.User && o.Sync != nil && o.Sync.Revision != "" && o.Sync.Revision != string(v.r.Commit)
 }
 
 func terminate(a *argo.Application) ([]argo.Op, error) {
@@ -92,30 +91,12 @@ func terminate(a *argo.Application) ([]argo.Op, error) {
 }
 
 // begin is a full sync at exactly what the spec says, which deletes nothing.
-func begin(commit, receipt string) func(*argo.Application) ([]argo.Op, error) {
+func begin(commit string) func(*argo.Application) ([]argo.Op, error) {
 	return func(a *argo.Application) ([]argo.Op, error) {
-		if argo.Busy(a) {
-			return nil, nil
-		}
-		sync := map[string]any{"prune": false, "syncStrategy": map[string]any{"hook": map[string]any{}}}
 		if !a.Several() && a.Spec.Source.Text("targetRevision") == commit {
-			sync["revision"] = commit
+			return argo.SyncOps(a, []string{commit}), nil
 		}
-		op := map[string]any{"sync": sync, "initiatedBy": map[string]any{"username": user}}
-		if receipt != "" {
-			op["info"] = []any{map[string]any{"name": "Receipt", "value": receipt}}
-		}
-		if p := a.Spec.SyncPolicy; p != nil {
-			if len(p.SyncOptions) > 0 {
-				sync["syncOptions"] = p.SyncOptions
-			}
-			if len(p.Retry) > 0 && string(p.Retry) != "null" {
-				op["retry"] = json.RawMessage(p.Retry)
-			}
-		}
-		// The version that was read is part of the patch, so that no operation
-		// has been set since.
-		return []argo.Op{{Op: "add", Path: "/operation", Value: op}}, nil
+		return argo.SyncOps(a, nil), nil
 	}
 }
 
@@ -128,49 +109,17 @@ func (w *watching) unpark(ctx context.Context) error {
 			continue
 		}
 		errs = append(errs, w.change(ctx, p.part, w.r.Guard, func(a *argo.Application) ([]argo.Op, error) {
-			if s := a.Status.OperationState; !argo.Parked(a) || s.Operation.InitiatedBy.Username != user {
+			if s := a.Status.OperationState; !argo.Parked(a) || s.Operation.InitiatedBy.Username != argo.User {
 				return nil, nil
 			}
-			ops := []argo.Op{{Op: "remove", Path: "/status/operationState"}}
-			if a.Operation != nil {
-				ops = append(ops, argo.Op{Op: "remove", Path: "/operation"})
-			}
-			return ops, nil
+			return argo.UnparkOps(a), nil
 		}))
 	}
 	return errors.Join(errs...)
 }
 
 func ask(kind string) func(*argo.Application) ([]argo.Op, error) {
-	return func(a *argo.Application) ([]argo.Op, error) {
-		if a.Metadata.Annotations[argo.RefreshAnnotation] == kind {
-			return nil, nil
-		}
-		var ops []argo.Op
-		if a.Metadata.Annotations == nil {
-			ops = append(ops, argo.Op{Op: "add", Path: "/metadata/annotations", Value: map[string]string{}})
-		}
-		return append(ops, refresh(kind)), nil
-	}
+	return func(a *argo.Application) ([]argo.Op, error) { return argo.RefreshOps(a, kind), nil }
 }
 
-// unheard says whether the controller has not taken up what it was asked for: a
-// refresh, or an operation that waits for no other.
-func unheard(a *argo.Application) bool {
-	s := a.Status.OperationState
-	runs := s != nil && (s.Phase == "Running" || s.Phase == "Terminating")
-	return !runs && (a.RefreshAsked() || a.Operation != nil)
-}
-
-// nudge asks for a refresh, or once more in the other way. The controller loses
-// what comes while it writes the status: it puts what it wrote into its cache over
-// what it has been told since, and looks there until it is told of another change.
-func nudge(a *argo.Application) ([]argo.Op, error) {
-	switch a.Metadata.Annotations[argo.RefreshAnnotation] {
-	case "":
-		return ask("normal")(a)
-	case "hard":
-		return []argo.Op{refresh("normal")}, nil
-	}
-	return []argo.Op{refresh("hard")}, nil
-}
+func nudge(a *argo.Application) ([]argo.Op, error) { return argo.NudgeOps(a), nil }

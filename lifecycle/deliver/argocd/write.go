@@ -17,9 +17,6 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
-// user is who Pharos's operations are begun by.
-const user = "pharos"
-
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
 // change patches an Application with what make says of it, as often as somebody
