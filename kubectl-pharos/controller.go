@@ -59,12 +59,15 @@ func (o *controllerOptions) run(ctx context.Context) error {
 		}
 		config.Lease, config.Identity = m, cmp.Or(hostname(), "unknown")
 	}
+	c, err := controller.New(config)
+	if err != nil {
+		return err
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
 	if err != nil {
 		return &lifecycle.Error{Op: "serve health", On: "at " + o.address, Err: err, Advice: "Choose another address with --health-address."}
 	}
 	linef(o.ErrOut, "serving health on %s", l.Addr())
-	c := controller.New(config)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	led := make(chan error, 1)

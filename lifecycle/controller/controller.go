@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,9 +29,11 @@ type Config struct {
 	Identity string
 	// Version is that of the program.
 	Version string
-	// Retry is how long to wait after the lease could not be reached. The default
-	// is 2 seconds.
+	// Retry is how long to wait after the lease could not be reached, and before a
+	// task that ended is run again. The default is 2 seconds.
 	Retry time.Duration
+	// Tasks are what the leader does, side by side. They need a Lease.
+	Tasks []Task
 	// Log receives who leads and what fails. The default discards.
 	Log *slog.Logger
 }
@@ -41,8 +45,12 @@ type Controller struct {
 	ready   atomic.Bool
 }
 
-// New returns a controller. It makes no call.
-func New(c Config) *Controller {
+// New returns a controller. It makes no call. The error has everything in the
+// configuration that breaks a rule.
+func New(c Config) (*Controller, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("controller: invalid Config: %w", err)
+	}
 	if c.Retry <= 0 {
 		c.Retry = 2 * time.Second
 	}
@@ -51,7 +59,26 @@ func New(c Config) *Controller {
 	}
 	ctl := &Controller{config: c, metrics: newMetrics(c.Version)}
 	ctl.ready.Store(c.Lease == nil)
-	return ctl
+	return ctl, nil
+}
+
+// check reports every rule that is broken.
+func (c Config) check() error {
+	var errs []error
+	if c.Lease == nil && len(c.Tasks) > 0 {
+		errs = append(errs, errors.New("Tasks are done by the leader, and without Lease there is none"))
+	}
+	taken := map[string]bool{}
+	for _, t := range c.Tasks {
+		switch {
+		case t.Name == "" || t.Run == nil:
+			errs = append(errs, fmt.Errorf("task %q lacks its Name or its Run", t.Name))
+		case taken[t.Name]:
+			errs = append(errs, fmt.Errorf("there are two tasks %q", t.Name))
+		}
+		taken[t.Name] = true
+	}
+	return errors.Join(errs...)
 }
 
 // Handler serves /healthz, /readyz and /metrics.
@@ -101,23 +128,35 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// lead leads until ctx ends or the lease is lost.
+// lead leads until ctx ends or the lease is lost. The lease is kept, and then
+// given back, until the tasks have ended.
 func (c *Controller) lead(ctx context.Context, held *lease.Held) {
 	c.ready.Store(true)
 	c.metrics.leader.Set(1)
 	c.metrics.elections.Inc()
 	c.config.Log.Info("leading", "token", held.Token())
-	lost, stop := held.Keep(ctx)
-	err := <-lost
+	lost, stop := held.Keep(context.WithoutCancel(ctx))
+	working, end := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	for _, t := range c.config.Tasks {
+		tasks.Go(func() { c.work(working, t) })
+	}
+	var err error
+	select {
+	case err = <-lost:
+	case <-ctx.Done():
+	}
+	end()
+	tasks.Wait()
 	stop()
 	c.metrics.leader.Set(0)
 	if err != nil {
 		c.ready.Store(false)
 		c.config.Log.Warn("leads no more", "err", err)
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := held.Release(end); err != nil {
+	if err := held.Release(released); err != nil {
 		c.config.Log.Warn("the leadership could not be given back, and ends by itself", "err", err)
 	}
 }

@@ -22,14 +22,17 @@ type replica struct {
 	stop func()
 }
 
-func run(t *testing.T, config *rest.Config, namespace, name string) *replica {
+func run(t *testing.T, config *rest.Config, namespace, name string, tasks ...controller.Task) *replica {
 	t.Helper()
 	m, err := lease.New(lease.Config{REST: config, Namespace: namespace, Target: "shop", Name: "pharos-shop.controller",
 		Deliver: lease.Timing{Duration: 15 * time.Second, RenewEvery: time.Second}, Margin: time.Second, Grace: time.Second, RetryPeriod: 100 * time.Millisecond, RequestTimeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := controller.New(controller.Config{Lease: m, Identity: name, Version: "v1.2.3", Retry: 100 * time.Millisecond})
+	c, err := controller.New(controller.Config{Lease: m, Identity: name, Version: "v1.2.3", Retry: 100 * time.Millisecond, Tasks: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()

@@ -9,7 +9,11 @@ import (
 )
 
 func ExampleController() {
-	c := controller.New(controller.Config{Version: "v1.2.0"}) // no Lease: it asks nothing of a cluster
+	c, err := controller.New(controller.Config{Version: "v1.2.0"}) // no Lease: it asks nothing of a cluster
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	server := httptest.NewServer(c.Handler())
 	defer server.Close()
 	ctx, stop := context.WithCancel(context.Background())
