@@ -69,9 +69,17 @@ type Config struct {
 	// RequestTimeout bounds each API call. The default is 5 s.
 	RequestTimeout time.Duration
 
+	// Gate is closed while the lease is held in mode borrow. The default is none:
+	// then the record alone guards the target.
+	Gate Gate
+	// GateTimeout bounds each step of the gate that a renewal, or the end of an
+	// acquisition that failed, waits for. The default is 15 s.
+	GateTimeout time.Duration
+
 	// Clock is this machine's clock. The default is the real one.
 	Clock Clock
-	// Log receives what Keep tries again. The default discards it.
+	// Log receives what Keep tries again, what Acquire could not sweep, and that a
+	// gate was opened. The default discards it.
 	Log *slog.Logger
 }
 
@@ -96,6 +104,7 @@ func (c Config) complete() (Config, error) {
 		{&c.Grace, 5 * time.Second},
 		{&c.RetryPeriod, time.Second},
 		{&c.RequestTimeout, 5 * time.Second},
+		{&c.GateTimeout, 15 * time.Second},
 	} {
 		if *d.field == 0 {
 			*d.field = d.preset
@@ -135,10 +144,14 @@ func (c Config) complete() (Config, error) {
 	if c.RequestTimeout < 0 {
 		bad("RequestTimeout is %s, want more than 0", c.RequestTimeout)
 	}
+	if c.GateTimeout < 0 {
+		bad("GateTimeout is %s, want more than 0", c.GateTimeout)
+	}
 	for _, t := range []struct {
 		name string
+		mode Mode
 		Timing
-	}{{"Deliver", c.Deliver}, {"Borrow", c.Borrow}} {
+	}{{"Deliver", ModeDeliver, c.Deliver}, {"Borrow", ModeBorrow, c.Borrow}} {
 		for _, d := range []time.Duration{t.Duration, t.RenewEvery, t.Max} {
 			if d < 0 || d%time.Second != 0 {
 				bad("%s: %s is not in whole seconds", t.name, d)
@@ -148,8 +161,12 @@ func (c Config) complete() (Config, error) {
 			bad("%s.RenewEvery is %s, want more than 0", t.name, t.RenewEvery)
 		}
 		// A renewal that fails once must be able to succeed the second time.
-		if need := t.RenewEvery + 2*c.RequestTimeout + c.RetryPeriod + c.Margin; t.Duration < need {
-			bad("%s.Duration is %s, want at least %s: RenewEvery, twice the RequestTimeout, RetryPeriod and Margin", t.name, t.Duration, need)
+		need, sum := t.RenewEvery+2*c.RequestTimeout+c.RetryPeriod+c.Margin, "RenewEvery, twice the RequestTimeout, RetryPeriod and Margin"
+		if c.Gate != nil && t.mode == ModeBorrow {
+			need, sum = need+2*c.GateTimeout, "RenewEvery, twice the RequestTimeout and the GateTimeout, RetryPeriod and Margin"
+		}
+		if t.Duration < need {
+			bad("%s.Duration is %s, want at least %s: %s", t.name, t.Duration, need, sum)
 		}
 		if t.Max != 0 && t.Max < t.Duration {
 			bad("%s.Max is %s, want at least Duration, which is %s", t.name, t.Max, t.Duration)
@@ -179,4 +196,18 @@ func (c Config) timing(m Mode) Timing {
 	default:
 		return Timing{RenewEvery: c.Borrow.RenewEvery}
 	}
+}
+
+// checkFor says why a lease of that mode cannot be held for d.
+func (c Config) checkFor(m Mode, d time.Duration) error {
+	longest := cmp.Or(c.timing(m).Max, maxDuration)
+	switch shortest := c.Margin + 2*time.Second; {
+	case d < 0 || d%time.Second != 0 || d > maxDuration:
+		return fmt.Errorf("For is %s, want whole seconds, at most %s", d, maxDuration)
+	case d > longest:
+		return fmt.Errorf("For is %s, want at most %s in mode %s", d, longest, m)
+	case d < shortest:
+		return fmt.Errorf("For is %s, want at least %s: the holder stops %s before", d, shortest, c.Margin)
+	}
+	return nil
 }

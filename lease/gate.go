@@ -13,8 +13,9 @@ import (
 // a gate is guarded by the record alone.
 //
 // Every method is one step: it does what can be done now, may be killed at any
-// point, and does the rest when it is called again. Implementations are safe for
-// concurrent use, and for several processes at once.
+// point, and does the rest when it is called again. It returns soon after its
+// context has ended. Implementations are safe for concurrent use, and for several
+// processes at once.
 type Gate interface {
 	// Resolve returns the names that a lease of these covers, sorted: the names of
 	// all that the target has if there are none. It writes nothing. The error
@@ -28,17 +29,18 @@ type Gate interface {
 	// closing it once.
 	Close(ctx context.Context, c Claim) error
 	// Extend moves the end of a closed gate to c.Until, never back, or only looks
-	// if that is the end it has. The error matches ErrOpened if it does not stand
-	// any more as it was closed.
+	// if that is the end it has. The error matches ErrOpened, and says who opened
+	// it or what is missing, if it does not stand any more as it was closed; after
+	// any other error it is tried again.
 	Extend(ctx context.Context, c Claim) error
 	// Open opens the gate of the claim, and lets what it kept away begin anew from
 	// what is declared now. It is no error if nothing is closed.
 	Open(ctx context.Context, c Claim) (Report, error)
 	// Sweep does what Open does for all that is left over of the claim's target:
-	// what has a lower token, what has the same one and another holder, or none if
-	// Holder is empty, and what has ended. It leaves alone what has a higher token
-	// and has not ended: that belongs to a later holder, whom the caller has not
-	// seen yet.
+	// what has ended, what has a lower token, and what has the same token and is
+	// not Holder's; if Holder is empty, that is all with this token. It leaves
+	// alone what has a higher token and has not ended: that belongs to a later
+	// holder, whom the caller has not seen yet.
 	Sweep(ctx context.Context, c Claim) (Report, error)
 }
 
@@ -52,15 +54,17 @@ type Claim struct {
 	Token  int64
 	// User and Purpose are for people.
 	User, Purpose string
-	// Covers are names as Resolve returned them. Not used by Sweep.
+	// Covers are names as Resolve returned them; if it returned none, there is
+	// nothing to close. Not used by Sweep.
 	Covers []string
 	// Now and Until are times of the API server's clock, in whole seconds. Until
-	// is when the gate opens by itself: the end of the lease and its grace.
+	// is when the gate opens by itself: the end of the lease and its grace. Zero
+	// in a Sweep.
 	Now, Until time.Time
 	// Wait bounds how long Close waits for what is being written.
 	Wait time.Duration
 	// Guard is called right before every write of Close and Extend; an error of it
-	// ends them, and is returned. It may be nil.
+	// ends them, and is returned. It may be nil. It is safe for concurrent use.
 	Guard func(context.Context) error
 }
 
@@ -91,4 +95,8 @@ var (
 	// ErrOpened is the cause of an ErrLost when somebody else opened the lease's
 	// gate or changed it.
 	ErrOpened = errors.New("the gate was opened")
+	// ErrLeftClosed is returned by Release and Break, and by an Acquire that gave
+	// the lease back, when the record was written and the gate could not be
+	// opened. It opens by itself, or with the next Sweep.
+	ErrLeftClosed = errors.New("the gate is left closed, and opens by itself")
 )

@@ -19,6 +19,7 @@ type Held struct {
 	token  int64
 	uid    types.UID
 	mode   Mode
+	claim  Claim // without times
 
 	// writing is held by whoever renews or releases: both write the lease as it
 	// was last seen. A channel, so that waiting for it ends with a context.
@@ -31,6 +32,7 @@ type Held struct {
 	deadline time.Time             // on this machine's clock, zero if there is none
 	seen     time.Time             // when that was asked for, on this machine's clock
 	lost     error
+	gate     gateState
 }
 
 // newHeld returns the holder of a lease that is its own in r.
@@ -42,6 +44,7 @@ func (m *Manager) newHeld(r reading) *Held {
 		token:   s.Token,
 		uid:     r.lease.UID,
 		mode:    s.Mode,
+		claim:   m.claim(s),
 		writing: make(chan struct{}, 1),
 	}
 	h.adopt(r)
@@ -118,7 +121,7 @@ func (h *Held) verify(r reading) error {
 	case r.lease == nil:
 		return h.lose(h.m.lost(s, "it was deleted"))
 	case s.Holder != h.holder:
-		return h.lose(h.m.lost(s, notOurs(s)))
+		return h.lose(h.m.lost(s, notOurs(s, h.holder)))
 	case s.Token > h.token && r.lease.UID == h.uid:
 		return h.lose(h.m.lost(s, "its holder took it up elsewhere"))
 	case s.Token != h.token || r.lease.UID != h.uid:
@@ -163,76 +166,15 @@ func (h *Held) look(ctx context.Context) error {
 	return h.verify(r)
 }
 
-// Renew moves the end of the lease ahead, to the Duration of its mode from now,
-// but never past its Max, and never back. ErrLost if the lease is lost: an end
-// that has passed is not moved. After any other error the lease is held until
-// its end as before, and Renew can be tried again. Two API calls, one if the
-// end does not move.
-func (h *Held) Renew(ctx context.Context) error {
-	if err := h.write(ctx); err != nil {
-		return h.m.fail("renew lease", err)
-	}
-	defer h.wrote()
-	err := h.renew(ctx)
-	if err == nil || errors.Is(err, ErrLost) {
-		return err
-	}
-	return h.m.fail("renew lease", err)
-}
-
-func (h *Held) renew(ctx context.Context) error {
-	timing := h.m.config.timing(h.mode)
-	var t tries
-	for {
-		if err := h.alive(); err != nil {
-			return err
-		}
-		r, err := h.m.client.get(ctx)
-		if err != nil {
-			if err := h.m.again(ctx, &t, err); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := h.verify(r); err != nil {
-			return err
-		}
-		s := h.State()
-		end := r.date.Add(timing.Duration)
-		if timing.Max != 0 {
-			if last := s.Acquired.Add(timing.Max); last.Before(end) {
-				end = last
-			}
-		}
-		if s.Expires.IsZero() || !end.After(s.Expires) {
-			return nil
-		}
-		w, err := h.m.client.put(ctx, renewed(r.lease, r.date, end))
-		if err != nil {
-			if err := h.m.again(ctx, &t, err); err != nil {
-				return err
-			}
-			continue
-		}
-		// Between the two calls this machine can have slept past the end. The
-		// write then moved an end that had passed, though nobody had acquired
-		// the lease: that is no renewal, and it is taken back.
-		if !w.date.Before(s.Expires) {
-			err := h.lose(h.m.lost(h.m.state(w), fmt.Sprintf("it ran out at %s while it was being renewed", s.Expires.Format(time.RFC3339))))
-			if rerr := h.m.release(ctx, h.holder, h.token, w.lease); rerr != nil {
-				h.m.config.Log.Warn("a renewal that came too late could not be taken back", "target", h.m.config.Target, "err", rerr)
-			}
-			return err
-		}
-		return h.verify(w)
-	}
-}
-
-// Release gives the lease back. The Lease object stays, for its token. What is
-// not ours any more is left alone, and releasing it again does nothing. Call it
-// with a context of its own, since the one of the work is often over. If it
-// fails the lease ends by itself. One API call, three if somebody else changed
-// the object.
+// Release gives the lease back: it opens the gate, unless Open has, and then
+// clears the record. The Lease object stays, for its token. What is not ours any
+// more is left alone, and releasing it again does nothing. Call it with a context
+// of its own, since the one of the work is often over. If it fails the lease ends
+// by itself.
+//
+// The record is cleared even if the gate could not be opened, which then is an
+// ErrLeftClosed, and even if ctx ended meanwhile. One API call, three if somebody
+// else changed the object; one more and the gate's if there is a gate to open.
 func (h *Held) Release(ctx context.Context) error {
 	const op = "release lease"
 	if err := h.write(ctx); err != nil {
@@ -247,7 +189,16 @@ func (h *Held) Release(ctx context.Context) error {
 		h.lost = h.m.lost(h.state, "it was released")
 	}
 	h.mu.Unlock()
-	if err := h.m.release(ctx, h.holder, h.token, last); err != nil {
+	var gerr error
+	if h.gated() && !h.isOpen() {
+		if _, gerr = h.open(ctx); gerr != nil {
+			gerr = fmt.Errorf("%w: %w", ErrLeftClosed, gerr)
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), h.m.config.RequestTimeout)
+			defer cancel()
+		}
+	}
+	if err := errors.Join(h.m.release(ctx, h.holder, h.token, last), gerr); err != nil {
 		return h.m.fail(op, err)
 	}
 	return nil

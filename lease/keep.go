@@ -35,7 +35,7 @@ func (h *Held) Keep(ctx context.Context) (lost <-chan error, stop func()) {
 // keep returns ErrLost, or ctx's error.
 func (h *Held) keep(ctx context.Context) error {
 	every := h.m.config.timing(h.mode).RenewEvery
-	wait := every
+	wait := h.due()
 	for {
 		if err := h.m.sleep(ctx, h.untilDeadline(wait)); err != nil {
 			return err
@@ -53,6 +53,19 @@ func (h *Held) keep(ctx context.Context) error {
 			wait = every
 		}
 	}
+}
+
+// due is in how long the first renewal has to be. A lease that was just renewed
+// has time; one that was taken up, or that is held for less than the Duration of
+// its mode, may have none.
+func (h *Held) due() time.Duration {
+	t := h.m.config.timing(h.mode)
+	end := h.Deadline()
+	if end.IsZero() {
+		return t.RenewEvery
+	}
+	left := end.Sub(h.m.config.Clock.Now())
+	return max(0, min(t.RenewEvery, left-(t.Duration-h.m.config.Margin-t.RenewEvery)))
 }
 
 // untilDeadline cuts d short where the lease ends before.

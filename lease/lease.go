@@ -39,6 +39,9 @@ type State struct {
 	Token int64
 	// Now is the API server's time when the lease was read, in whole seconds.
 	Now time.Time
+	// Broken says who broke the lease last, whoever has acquired it since; nil if
+	// nobody did.
+	Broken *Broken
 }
 
 // Who names the holder for people, in one line: its user, or else its ID.
@@ -83,8 +86,9 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 // more. It stays lost: to go on, acquire it again.
 type LostError struct {
 	Target string
-	Reason string // "it ran out", "ann@laptop acquired it"
+	Reason string // "it ran out", "ann@laptop acquired it", "ann@laptop broke it"
 	State  State  // as last read
+	Err    error  // the cause, such as an ErrOpened; nil if Reason says all
 }
 
 func (e *LostError) Error() string {
@@ -93,6 +97,9 @@ func (e *LostError) Error() string {
 
 // Is reports that a LostError is an ErrLost.
 func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+// Unwrap returns the cause, nil if there is none.
+func (e *LostError) Unwrap() error { return e.Err }
 
 // Error says what was attempted on a target's lease, and why it failed. The
 // causes that callers decide by are ErrNoNamespace, ErrInvalid and the API
@@ -120,12 +127,14 @@ var (
 	// a *HeldError.
 	ErrHeld = errors.New("the lease is held")
 	// ErrLost is returned by a holder's methods when the lease is not its own
-	// any more: it ran out, was released, or was acquired by somebody else. It
-	// is a *LostError.
+	// any more: it ran out, was released or broken, was acquired by somebody
+	// else, or its gate was opened. It is a *LostError.
 	ErrLost = errors.New("the lease is lost")
+	// ErrNotHeld is returned by Break when nobody holds the lease.
+	ErrNotHeld = errors.New("nobody holds the lease")
 	// ErrNoNamespace is returned by Acquire when the namespace of the lease
 	// does not exist.
 	ErrNoNamespace = errors.New("the namespace does not exist")
-	// ErrInvalid is returned for a Config or Request that breaks a rule.
+	// ErrInvalid is returned for a Config, a request or a name that breaks a rule.
 	ErrInvalid = errors.New("invalid")
 )

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,28 +74,17 @@ func (r Request) check(c Config) error {
 		bad("Mode %q is none of %s, %s and %s", r.Mode, ModeDeliver, ModeBorrow, ModeMaintain)
 	}
 	for _, f := range []struct{ field, value string }{{"User", r.User}, {"Purpose", r.Purpose}} {
-		if len(f.value) > maxText || !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, unicode.IsControl) {
+		if !isText(f.value) {
 			bad("%s is not one line of UTF-8 of at most 256 bytes", f.field)
 		}
 	}
-	size := 0
-	for _, name := range r.Covers {
-		size += len(name)
-		if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-			bad("Covers holds %q, which is not a name", name)
+	if err := checkCovers(r.Covers); err != nil {
+		errs = append(errs, err)
+	}
+	if r.For != 0 {
+		if err := c.checkFor(r.Mode, r.For); err != nil {
+			errs = append(errs, err)
 		}
-	}
-	if size > 64<<10 {
-		bad("Covers has %d bytes, want at most 64 KiB", size)
-	}
-	t := c.timing(r.Mode)
-	switch {
-	case r.For < 0 || r.For%time.Second != 0 || r.For > maxDuration:
-		bad("For is %s, want whole seconds, at most %s", r.For, maxDuration)
-	case t.Max != 0 && r.For > t.Max:
-		bad("For is %s, want at most %s in mode %s", r.For, t.Max, r.Mode)
-	case r.For != 0 && r.For < c.Margin+2*time.Second:
-		bad("For is %s, want at least %s: the holder stops %s before", r.For, c.Margin+2*time.Second, c.Margin)
 	}
 	if len(r.Holder) > maxText || strings.ContainsFunc(r.Holder, func(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }) {
 		bad("Holder is not one word of at most 256 bytes")
@@ -108,6 +96,22 @@ func (r Request) check(c Config) error {
 		return fmt.Errorf("%w Request: %w", ErrInvalid, errors.Join(errs...))
 	}
 	return nil
+}
+
+// checkCovers reports every name that is none, and names that are too many.
+func checkCovers(names []string) error {
+	var errs []error
+	size := 0
+	for _, name := range names {
+		size += len(name)
+		if notAName(name) {
+			errs = append(errs, fmt.Errorf("Covers holds %q, which is not a name", name))
+		}
+	}
+	if size > 64<<10 {
+		errs = append(errs, fmt.Errorf("Covers has %d bytes, want at most 64 KiB", size))
+	}
+	return errors.Join(errs...)
 }
 
 // NewHolder returns a random ID for a holder: see Request.Holder.
@@ -137,9 +141,16 @@ func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
 		return nil, m.fail(op, err)
 	}
 	holder := cmp.Or(req.Holder, NewHolder())
-	h, unclear, err := m.acquire(ctx, req, holder)
+	began := m.config.Clock.Now()
+	h, unclear, err := m.acquire(ctx, req, holder, began)
 	if err == nil {
-		return h, nil
+		if err = h.settle(ctx, req, began); err == nil {
+			return h, nil
+		}
+		if aerr := h.abandon(ctx); aerr != nil {
+			err = errors.Join(err, fmt.Errorf("and it could not be given back: %w", aerr))
+		}
+		return nil, m.fail(op, err)
 	}
 	if unclear {
 		// A write of ours may have gone through although its answer was lost.
@@ -159,8 +170,8 @@ func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
 
 // acquire reads, decides and writes until it is clear who holds the lease. It
 // reports whether a write of its own may have gone through unnoticed.
-func (m *Manager) acquire(ctx context.Context, req Request, holder string) (_ *Held, unclear bool, _ error) {
-	began := m.config.Clock.Now()
+func (m *Manager) acquire(ctx context.Context, req Request, holder string, began time.Time) (_ *Held, unclear bool, _ error) {
+	resolved := !m.gates(req.Mode)
 	var t tries
 	for {
 		r, err := m.client.get(ctx)
@@ -184,10 +195,18 @@ func (m *Manager) acquire(ctx context.Context, req Request, holder string) (_ *H
 				return nil, unclear, errors.Join(err, held)
 			}
 			t = tries{} // a long wait may see some trouble
+			resolved = !m.gates(req.Mode)
 			continue
 		}
 		if usedUp(r.lease) {
 			return nil, unclear, errUsedUp
+		}
+		if !resolved {
+			if req.Covers, err = m.resolve(ctx, req.Covers); err != nil {
+				return nil, unclear, err
+			}
+			resolved = true
+			continue // that took time, of which the lease is to have none less
 		}
 		next := r.lease
 		if next == nil {
@@ -208,16 +227,17 @@ func (m *Manager) acquire(ctx context.Context, req Request, holder string) (_ *H
 	}
 }
 
+// duration is how far ahead a lease ends, 0 if it does not end by itself.
+func (m *Manager) duration(r Request) time.Duration {
+	return cmp.Or(r.For, m.config.timing(r.Mode).Duration)
+}
+
 // end is when a lease that is acquired at now ends, zero if it does not.
 func (m *Manager) end(r Request, now time.Time) time.Time {
-	d := r.For
-	if d == 0 {
-		d = m.config.timing(r.Mode).Duration
+	if d := m.duration(r); d != 0 {
+		return now.Add(d)
 	}
-	if d == 0 {
-		return time.Time{}
-	}
-	return now.Add(d)
+	return time.Time{}
 }
 
 // Resume returns the lease that a holder of that ID acquired before, in another
@@ -234,7 +254,7 @@ func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
 	}
 	s := m.state(r)
 	if s.Holder != holder {
-		return nil, m.lost(s, notOurs(s))
+		return nil, m.lost(s, notOurs(s, holder))
 	}
 	h := m.newHeld(r)
 	if err := h.verify(r); err != nil {
@@ -245,7 +265,8 @@ func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
 
 // Retake is Resume with a new fencing token: whoever worked under the lease
 // before, the same holder in another process for example, has lost it, and one
-// writer remains. Errors are those of Resume. Two API calls.
+// writer remains. Errors are those of Resume, and ErrInvalid in mode borrow where
+// there is a gate: that is closed for one token. Two API calls.
 func (m *Manager) Retake(ctx context.Context, holder string) (*Held, error) {
 	const op = "retake lease"
 	var t tries
@@ -254,8 +275,11 @@ func (m *Manager) Retake(ctx context.Context, holder string) (*Held, error) {
 		if err != nil {
 			return nil, err
 		}
-		if usedUp(h.lease) {
+		switch {
+		case usedUp(h.lease):
 			return nil, m.fail(op, errUsedUp)
+		case h.gated():
+			return nil, m.fail(op, fmt.Errorf("%w: its gate is closed for the token that it has", ErrInvalid))
 		}
 		w, err := m.client.put(ctx, retaken(h.lease))
 		if err == nil {
@@ -307,9 +331,12 @@ func (m *Manager) lost(s State, reason string) error {
 	return &LostError{Target: m.config.Target, Reason: reason, State: s}
 }
 
-// notOurs says what became of a lease that somebody else's state is read of.
-func notOurs(s State) string {
-	if s.Holder == "" {
+// notOurs says what became of the lease of holder, whose it is not any more.
+func notOurs(s State, holder string) string {
+	switch {
+	case s.Broken != nil && s.Broken.Holder == holder:
+		return s.Broken.String()
+	case s.Holder == "":
 		return "it was released"
 	}
 	return fmt.Sprintf("%s acquired it at %s", s.Who(), s.Acquired.Format(time.RFC3339))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,7 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 		return s
 	}
 	s.Token = token(l)
+	s.Broken = parseBroken(l.Annotations[keys.LeaseBroken])
 	s.Holder = ptr.Deref(l.Spec.HolderIdentity, "")
 	if s.Holder == "" {
 		return s
@@ -31,8 +33,7 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 	s.Mode = Mode(oneLine(l.Annotations[keys.LeaseMode]))
 	s.User = oneLine(l.Annotations[keys.LeaseUser])
 	s.Purpose = oneLine(l.Annotations[keys.LeasePurpose])
-	// Covers that cannot be read leave it empty, which means everything.
-	_ = json.Unmarshal([]byte(l.Annotations[keys.LeaseCovers]), &s.Covers)
+	s.Covers = parseCovers(l.Annotations[keys.LeaseCovers])
 	if t := l.Spec.AcquireTime; t != nil {
 		s.Acquired = t.UTC()
 	}
@@ -46,8 +47,28 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 	return s
 }
 
+// parseCovers returns what a lease covers. What cannot be read is empty, which
+// means everything.
+func parseCovers(text string) []string {
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil || slices.ContainsFunc(names, notAName) {
+		return nil
+	}
+	return names
+}
+
+// notAName says that a name of what a lease covers is not one.
+func notAName(name string) bool {
+	return name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
 // maxText bounds what is for people, in bytes.
 const maxText = 256
+
+// isText says that s is fit to be written as something for people.
+func isText(s string) bool {
+	return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
 
 // oneLine makes what anybody may have written fit to be printed: on a terminal,
 // control characters and those that turn the direction of text are commands.

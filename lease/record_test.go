@@ -24,7 +24,7 @@ func TestStateIsFitToBePrinted(t *testing.T) {
 	}
 	byID := s
 	byID.User = ""
-	for _, text := range []string{string(s.Mode), s.User, s.Purpose, s.Who(), byID.Who(), (&HeldError{State: byID}).Error(), notOurs(byID)} {
+	for _, text := range []string{string(s.Mode), s.User, s.Purpose, s.Who(), byID.Who(), (&HeldError{State: byID}).Error(), notOurs(byID, "another")} {
 		if strings.ContainsAny(text, "\x1b\r\n\u202e\x00") || !utf8.ValidString(text) || len(text) > 2*maxText {
 			t.Errorf("%q is not fit to be printed", text)
 		}

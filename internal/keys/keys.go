@@ -46,8 +46,17 @@ const (
 	// LeaseExpires is the annotation on a lease that says when it ends, for
 	// people: what counts is its renewTime and duration.
 	LeaseExpires = "pharos.dev/lease-expires"
+	// LeaseBroken is the annotation on a lease that says who broke it last, whose
+	// it was, and why: a JSON object. It stays when the lease is acquired again.
+	LeaseBroken = "pharos.dev/lease-broken"
 	// LeaseTarget is the label on a lease; its value is the target's name.
 	LeaseTarget = "pharos.dev/lease-of"
+
+	// LeaseWindow begins the mark in a sync window of Argo CD that a lease has
+	// closed, LeaseWindowEnded in one that has ended and stands for what is still
+	// to do; after "=" they say which lease. No Application can be named so.
+	LeaseWindow      = "pharos.dev/lease"
+	LeaseWindowEnded = "pharos.dev/lease-ended"
 
 	// FencingToken is the annotation on an Application of Argo CD that Pharos
 	// points at commits: the token of the lease under which it did so last. An
