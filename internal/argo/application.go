@@ -3,6 +3,7 @@ package argo
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -96,9 +97,18 @@ type Status struct {
 	Conditions     []Condition      `json:"conditions"`
 	ReconciledAt   metav1.Time      `json:"reconciledAt"`
 	Resources      []ResourceStatus `json:"resources"`
+	History        []Synced         `json:"history"`
 	Summary        struct {
 		Images []string `json:"images"`
 	} `json:"summary"`
+}
+
+// Synced is what a full sync brought that succeeded.
+type Synced struct {
+	Revision  string   `json:"revision"`
+	Revisions []string `json:"revisions"`
+	Source    Source   `json:"source"`
+	Sources   []Source `json:"sources"`
 }
 
 // Health is a health with its reason.
@@ -205,6 +215,17 @@ func (a *Application) Revisions() []string {
 func (a *Application) Automated() bool {
 	p := a.Spec.SyncPolicy
 	return p != nil && p.Automated != nil && (p.Automated.Enabled == nil || *p.Automated.Enabled)
+}
+
+// OlderThan says whether it is an older state of another. Versions of one
+// resource grow: that is how the server orders them.
+func (a *Application) OlderThan(b *Application) bool {
+	if a.Metadata.UID != b.Metadata.UID {
+		return false
+	}
+	va, err1 := strconv.ParseUint(a.Metadata.ResourceVersion, 10, 64)
+	vb, err2 := strconv.ParseUint(b.Metadata.ResourceVersion, 10, 64)
+	return err1 == nil && err2 == nil && va < vb
 }
 
 // RefreshAsked says whether a comparison was asked for and has not been answered.

@@ -23,8 +23,8 @@ import (
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 )
 
-// Client reads and patches Applications, and reads AppProjects. It sends each
-// request itself, and repeats no write: whoever writes has to look again first.
+// Client reads and patches Applications and AppProjects. It sends each request
+// itself, and repeats no write: whoever writes has to look again first.
 // It is safe for concurrent use.
 type Client struct{ rest *rest.RESTClient }
 
@@ -59,12 +59,46 @@ func (c *Client) Project(ctx context.Context, namespace, name string) (*Project,
 	return p, nil
 }
 
-func (c *Client) get(ctx context.Context, namespace, resource, name string) (data []byte, err error) {
+// Projects lists the AppProjects of a namespace, as Application does.
+func (c *Client) Projects(ctx context.Context, namespace string) ([]*Project, error) {
+	if err := checkNames(namespace); err != nil {
+		return nil, err
+	}
+	return list[Project](ctx, c.rest.Get().Namespace(namespace).Resource("appprojects"))
+}
+
+// Named lists the Applications of a name in all namespaces, as Application does.
+func (c *Client) Named(ctx context.Context, name string) ([]*Application, error) {
+	if err := checkNames(name); err != nil {
+		return nil, err
+	}
+	return list[Application](ctx, c.rest.Get().Resource("applications").Param("fieldSelector", "metadata.name="+name))
+}
+
+func (c *Client) get(ctx context.Context, namespace, resource, name string) ([]byte, error) {
 	if err := checkNames(namespace, name); err != nil {
 		return nil, err
 	}
+	return ask(ctx, c.rest.Get().Namespace(namespace).Resource(resource).Name(name))
+}
+
+func list[T any](ctx context.Context, r *rest.Request) ([]*T, error) {
+	data, err := ask(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var l struct {
+		Items []*T `json:"items"`
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return nil, fmt.Errorf("read the list: %w", err)
+	}
+	return l.Items, nil
+}
+
+func ask(ctx context.Context, r *rest.Request) (data []byte, err error) {
 	err = kubeclient.Retry(ctx, func() error {
-		data, err = answer(c.rest.Get().Namespace(namespace).Resource(resource).Name(name).MaxRetries(0).Do(ctx))
+		data, err = answer(r.MaxRetries(0).Do(ctx))
 		return err
 	})
 	return data, err
@@ -107,7 +141,28 @@ func PointerTo(fields ...string) string {
 // resource version is part of the patch. One that changed since is an error that
 // [Changed] matches. It is tried once.
 func (c *Client) Patch(ctx context.Context, a *Application, manager string, ops []Op) (*Application, error) {
-	m := a.Metadata
+	data, err := c.patch(ctx, "applications", a.Metadata, manager, "Strict", ops)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplication(data)
+}
+
+// PatchProject changes an AppProject as Patch does an Application. A field that
+// the cluster's definition of AppProjects does not have is left out.
+func (c *Client) PatchProject(ctx context.Context, p *Project, manager string, ops []Op) (*Project, error) {
+	data, err := c.patch(ctx, "appprojects", p.Metadata, manager, "Ignore", ops)
+	if err != nil {
+		return nil, err
+	}
+	changed := &Project{}
+	if err := json.Unmarshal(data, changed); err != nil {
+		return nil, fmt.Errorf("read the AppProject: %w", err)
+	}
+	return changed, nil
+}
+
+func (c *Client) patch(ctx context.Context, resource string, m metav1.ObjectMeta, manager, validation string, ops []Op) ([]byte, error) {
 	if err := checkNames(m.Namespace, m.Name); err != nil {
 		return nil, err
 	}
@@ -116,12 +171,8 @@ func (c *Client) Patch(ctx context.Context, a *Application, manager string, ops 
 	if err != nil {
 		return nil, err
 	}
-	data, err := answer(c.rest.Patch(types.JSONPatchType).Namespace(m.Namespace).Resource("applications").Name(m.Name).
-		Param("fieldManager", manager).Param("fieldValidation", "Strict").Body(body).MaxRetries(0).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return ParseApplication(data)
+	return answer(c.rest.Patch(types.JSONPatchType).Namespace(m.Namespace).Resource(resource).Name(m.Name).
+		Param("fieldManager", manager).Param("fieldValidation", validation).Body(body).MaxRetries(0).Do(ctx))
 }
 
 // Changed says whether a patch was refused because the object is not what was

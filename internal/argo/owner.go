@@ -118,3 +118,22 @@ func ownedDepth(fields []byte) int {
 	}
 	return 1
 }
+
+// WindowsEditor returns the field manager that wrote the project's windows last,
+// and when; empty if that is not recorded, as of a list that was removed.
+func WindowsEditor(p *Project) (manager string, at time.Time) {
+	for _, m := range p.Metadata.ManagedFields {
+		if m.FieldsV1 == nil || m.Time == nil || m.Time.Time.Before(at) {
+			continue
+		}
+		var f struct {
+			Spec struct {
+				Windows *json.RawMessage `json:"f:syncWindows"`
+			} `json:"f:spec"`
+		}
+		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &f) == nil && f.Spec.Windows != nil {
+			manager, at = m.Manager, m.Time.Time
+		}
+	}
+	return manager, at
+}

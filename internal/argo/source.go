@@ -45,6 +45,9 @@ func SameSources(a, b []Source) bool {
 	return reflect.DeepEqual(normal(a), normal(b))
 }
 
+// SameFields says whether two objects have the same fields, empty ones aside.
+func SameFields(a, b map[string]any) bool { return reflect.DeepEqual(withoutEmpty(a), withoutEmpty(b)) }
+
 // HashSources is the SHA-256 over the JSON of sources with sorted keys and
 // without empty fields, as "sha256:" and 64 hexadecimal digits.
 func HashSources(sources []Source) string {

@@ -1,25 +1,34 @@
 package argo
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Project is what is read of an AppProject.
 type Project struct {
-	Metadata struct {
-		Name            string `json:"name"`
-		Namespace       string `json:"namespace"`
-		ResourceVersion string `json:"resourceVersion"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		// SyncWindows is nil where the project has no list of them.
 		SyncWindows []Window `json:"syncWindows"`
+		// SourceNamespaces are globs of namespaces, beside Argo CD's own, whose
+		// Applications may be of the project.
+		SourceNamespaces []string `json:"sourceNamespaces"`
 	} `json:"spec"`
 }
+
+// String is how messages name a project.
+func (p *Project) String() string { return ProjectName(p.Metadata.Namespace, p.Metadata.Name) }
+
+// ProjectName is how messages name a project: "AppProject argocd/shop".
+func ProjectName(namespace, name string) string { return KindProject + " " + namespace + "/" + name }
 
 // Window is a time in which syncs are allowed, or are not.
 type Window struct {
@@ -32,6 +41,18 @@ type Window struct {
 	ManualSync   bool     `json:"manualSync"`
 	TimeZone     string   `json:"timeZone"`
 	AndOperator  bool     `json:"andOperator"`
+	// Raw is the window as it stands, with the fields that are not known here.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON reads a window and keeps its text.
+func (w *Window) UnmarshalJSON(data []byte) error {
+	type fields Window
+	if err := json.Unmarshal(data, (*fields)(w)); err != nil {
+		return err
+	}
+	w.Raw = bytes.Clone(data)
+	return nil
 }
 
 // Closed says that windows keep an Application from being synced.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/argo"
@@ -223,15 +222,4 @@ func (w *watching) explained(ctx context.Context, err error) error {
 		}
 	}
 	return unhealthy
-}
-
-// older says whether an Application is an older state of another. Versions of
-// one resource grow: that is how the server orders them.
-func older(a, than *argo.Application) bool {
-	if a.Metadata.UID != than.Metadata.UID {
-		return false
-	}
-	va, err1 := strconv.ParseUint(a.Metadata.ResourceVersion, 10, 64)
-	vb, err2 := strconv.ParseUint(than.Metadata.ResourceVersion, 10, 64)
-	return err1 == nil && err2 == nil && va < vb
 }

@@ -157,7 +157,7 @@ func (d *Deliverer) want(p *part, r lifecycle.ObserveRequest) argo.Want {
 // than what a write of ours answered.
 func (p *watched) learn(a *argo.Application) {
 	p.heard = true
-	if a != nil && p.app != nil && older(a, p.app) {
+	if a != nil && p.app != nil && a.OlderThan(p.app) {
 		return
 	}
 	p.app = a
