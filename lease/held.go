@@ -126,9 +126,14 @@ func (h *Held) verify(r reading) error {
 		return h.lose(h.m.lost(s, "its holder took it up elsewhere"))
 	case s.Token != h.token || r.lease.UID != h.uid:
 		return h.lose(h.m.lost(s, "it was written by something else than Pharos"))
-	case !s.Expires.IsZero() && !r.date.Before(s.Expires):
-		// This machine may have slept, and its monotonic clock with it.
-		return h.lose(h.m.lost(s, fmt.Sprintf("it ran out at %s", s.Expires.Format(time.RFC3339))))
+	}
+	// This machine may have slept, and its monotonic clock with it. An end that is
+	// known to have passed counts, too: a renewal that was lost on its way can
+	// have moved it since.
+	for _, end := range []time.Time{h.State().Expires, s.Expires} {
+		if !end.IsZero() && !r.date.Before(end) {
+			return h.lose(h.m.lost(s, fmt.Sprintf("it ran out at %s", end.Format(time.RFC3339))))
+		}
 	}
 	if err := h.alive(); err != nil {
 		return err
@@ -193,6 +198,8 @@ func (h *Held) Release(ctx context.Context) error {
 	if h.gated() && !h.isOpen() {
 		if _, gerr = h.open(ctx); gerr != nil {
 			gerr = fmt.Errorf("%w: %w", ErrLeftClosed, gerr)
+		}
+		if ctx.Err() != nil {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), h.m.config.RequestTimeout)
 			defer cancel()
@@ -206,6 +213,9 @@ func (h *Held) Release(ctx context.Context) error {
 
 // write waits for the turn to write the lease.
 func (h *Held) write(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	select {
 	case h.writing <- struct{}{}:
 		return nil

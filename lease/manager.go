@@ -49,7 +49,8 @@ type Request struct {
 	// Purpose is for people, at most 256 bytes in one line.
 	Purpose string
 	// Covers are the names of what the lease covers. Empty means all of the
-	// target.
+	// target. In mode borrow they are those that the gate knows, and the record
+	// names each.
 	Covers []string
 	// For is how far ahead the lease ends, in whole seconds. The default is the
 	// Duration of the mode's Timing, and for maintain that it does not end by
@@ -59,8 +60,9 @@ type Request struct {
 	// it even if the process ends right after the lease was acquired. It must not
 	// have been used before. The default is a new one.
 	Holder string
-	// Wait is how long to wait while somebody else holds the lease. The default
-	// is not to wait.
+	// Wait is how long to wait while somebody else holds the lease, and in mode
+	// borrow while something is being written to what it covers. The default is
+	// not to wait.
 	Wait time.Duration
 }
 
@@ -129,12 +131,17 @@ func (m *Manager) Inspect(ctx context.Context) (State, error) {
 
 func (m *Manager) state(r reading) State { return stateOf(r.lease, r.date, m.config.Grace) }
 
-// Acquire acquires the lease as a new holder with a new token. Errors: ErrHeld
-// while somebody else holds it, also when that is the same user; ErrInvalid;
-// ErrNoNamespace; ctx's, with ErrHeld if it ended while waiting. When it
-// returns an error it has not acquired the lease, or given it back, unless the
-// API server could not be reached for that: then it ends by itself. Two API
-// calls.
+// Acquire acquires the lease as a new holder with a new token, and closes the gate
+// in mode borrow. Errors: ErrHeld while somebody else holds it, also when that is
+// the same user; ErrBusy while what it is to cover is being written to; ErrInvalid;
+// ErrNoNamespace; ErrLost if it was broken before the gate was closed; ctx's, with
+// ErrHeld or ErrBusy if it ended while waiting. When it returns an error it has
+// not acquired the lease, or given it back, unless the API server could not be
+// reached for that: then it ends by itself.
+//
+// Two API calls, and with a gate one of its Sweep; in mode borrow five, and those
+// of its Resolve, Sweep and Close. While it waits there is one more for each
+// RetryPeriod, or three for each time that the gate was busy.
 func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
 	const op = "acquire lease"
 	if err := req.check(m.config); err != nil {

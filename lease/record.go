@@ -123,6 +123,14 @@ func renewed(l *coordinationv1.Lease, now, expires time.Time) *coordinationv1.Le
 	return l
 }
 
+// restored returns the Lease with the end that it had before.
+func restored(l, before *coordinationv1.Lease) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = before.Spec.RenewTime, before.Spec.LeaseDurationSeconds
+	setAnnotation(l, keys.LeaseExpires, before.Annotations[keys.LeaseExpires])
+	return l
+}
+
 // released returns the Lease without a holder. Its token stays, for the next
 // acquisition to count on from.
 func released(l *coordinationv1.Lease) *coordinationv1.Lease {

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/pharos-dev/pharos/internal/kubeclient"
 )
 
 // Renew moves the end of the lease ahead, to the Duration of its mode from now,
@@ -102,11 +106,57 @@ func (h *Held) renew(ctx context.Context, d time.Duration, gated bool) error {
 		// the lease: that is no renewal, and it is taken back.
 		if !w.date.Before(s.Expires) {
 			err := h.lose(h.m.lost(h.m.state(w), fmt.Sprintf("it ran out at %s while it was being renewed", s.Expires.Format(time.RFC3339))))
-			if rerr := h.m.release(ctx, h.holder, h.token, w.lease); rerr != nil {
+			if rerr := h.takeBack(ctx, r.lease, w.lease); rerr != nil {
 				h.m.config.Log.Warn("a renewal that came too late could not be taken back", "target", h.m.config.Target, "err", rerr)
 			}
 			return err
 		}
 		return h.verify(w)
 	}
+}
+
+// takeBack gives the lease the end back that it had before a renewal. It is not
+// released instead: others are to wait for the grace after that end, since a write
+// that the lease guarded may still be on its way.
+func (h *Held) takeBack(ctx context.Context, before, after *coordinationv1.Lease) error {
+	var t tries
+	for {
+		_, err := h.m.client.put(ctx, restored(after, before))
+		if err == nil || kubeclient.NotFound(err) {
+			return nil
+		}
+		if err := h.m.again(ctx, &t, err); err != nil {
+			return err
+		}
+		r, err := h.m.read(ctx)
+		if err != nil {
+			return err
+		}
+		if s := h.m.state(r); s.Holder != h.holder || s.Token != h.token {
+			return nil
+		}
+		after = r.lease
+	}
+}
+
+// extend moves the end of the gate, or looks whether it stands.
+func (h *Held) extend(ctx context.Context, end time.Time) error {
+	if h.isOpening() {
+		return nil
+	}
+	claim := h.claimAt(h.State().Now, end)
+	err := atGate(ctx, "extend the gate", h.m.config.GateTimeout, func(ctx context.Context) error {
+		return h.m.config.Gate.Extend(ctx, claim)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case h.alive() != nil:
+		return h.alive()
+	case !errors.Is(err, ErrOpened):
+		return err
+	}
+	err = errors.Unwrap(err)
+	h.m.config.Log.Error("the lease is lost: its gate was opened", "target", h.m.config.Target, "holder", h.holder, "err", err)
+	return h.lose(&LostError{Target: h.m.config.Target, Reason: err.Error(), State: h.State(), Err: err})
 }

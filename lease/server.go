@@ -181,7 +181,9 @@ func (m *Manager) read(ctx context.Context) (reading, error) {
 // fail wraps an error of the API.
 func (m *Manager) fail(op string, err error) error {
 	e := &Error{Op: op, Object: "Lease " + m.client.namespace + "/" + m.client.name, Err: err}
+	var gate *gateError
 	switch {
+	case errors.As(err, &gate): // which says itself what to do
 	case kubeclient.NamespaceMissing(err):
 		e.Err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
 		e.Advice = fmt.Sprintf("Create it: kubectl create namespace %s", m.client.namespace)

@@ -10,7 +10,7 @@ import "context"
 //
 // The State is valid beside an error of the gate. One API call, and the gate's.
 func (m *Manager) Sweep(ctx context.Context) (State, Report, error) {
-	const op = "sweep the gate of lease"
+	const op = "sweep lease"
 	r, err := m.read(ctx)
 	if err != nil {
 		return State{}, Report{}, m.fail(op, err)
@@ -32,5 +32,10 @@ func (m *Manager) sweep(ctx context.Context, s State) (Report, error) {
 	if !s.Held {
 		c.Holder = "" // whose lease ran out is nobody
 	}
-	return m.config.Gate.Sweep(ctx, c)
+	var report Report
+	err := atGate(ctx, "sweep the gate", maxDuration, func(ctx context.Context) (err error) {
+		report, err = m.config.Gate.Sweep(ctx, c)
+		return err
+	})
+	return report, err
 }

@@ -165,14 +165,15 @@ func TestSleepInRenewal(t *testing.T) {
 		}
 	})
 	h := acquire(t, manager(t, config), borrow)
+	end := h.State().Expires
 	w.server.advance(time.Minute)
 	asleep = true
 	err := h.Renew(t.Context())
 	if !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "while it was being renewed") {
 		t.Errorf("Renew: %v, want ErrLost", err)
 	}
-	if s := inspect(t, w.manager(t)); s.Held || s.Holder != "" {
-		t.Errorf("%+v, want a lease that nobody holds", s)
+	if s := inspect(t, w.manager(t)); s.Held || !s.Expires.Equal(end) {
+		t.Errorf("%+v, want a lease that ended at %s", s, end)
 	}
 }
 
