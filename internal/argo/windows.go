@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -158,53 +156,12 @@ func (w Window) matches(a *Application) bool {
 func anyGlob(globs, names []string, empty bool) bool {
 	for _, g := range globs {
 		for _, n := range names {
-			if (n != "" || empty) && glob(g, n) {
+			if (n != "" || empty) && glob(g, n, "") {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// glob matches as Argo CD does, where * matches everything: ? [a-z] [!a-z]
-// {one,other} and \ are known beside it.
-func glob(pattern, name string) bool {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	class, braces := false, 0
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		case class:
-			class = c != ']'
-			if c == '!' && pattern[i-1] == '[' {
-				c = '^'
-			}
-			b.WriteByte(c)
-		case c == '[':
-			class = true
-			b.WriteByte(c)
-		case c == '*':
-			b.WriteString(".*")
-		case c == '?':
-			b.WriteString(".")
-		case c == '{':
-			braces++
-			b.WriteString("(?:")
-		case c == '}' && braces > 0:
-			braces--
-			b.WriteString(")")
-		case c == ',' && braces > 0:
-			b.WriteString("|")
-		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	b.WriteString(`\z`)
-	re, err := regexp.Compile(b.String())
-	return err == nil && re.MatchString(name)
 }
 
 // active says whether the window is open at a time, and when that changes.
