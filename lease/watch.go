@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ type WatchConfig struct {
 	Every time.Duration
 	// Soon is how long it sleeps after a pass that failed, or that found something
 	// which is to become as it is declared by itself: twice as long after each
-	// further one, up to Every. The default is 5 s.
+	// further one, up to Every. The default is 5 s, or Every if that is less.
 	Soon time.Duration
 	// Timeout bounds one pass. The default is 3 min.
 	Timeout time.Duration
@@ -25,21 +26,16 @@ type WatchConfig struct {
 
 // complete fills in the defaults and reports every rule that is broken.
 func (c WatchConfig) complete() (WatchConfig, error) {
+	c.Every = cmp.Or(c.Every, time.Minute)
+	c.Soon = cmp.Or(c.Soon, min(5*time.Second, c.Every))
+	c.Timeout = cmp.Or(c.Timeout, 3*time.Minute)
 	var errs []error
 	for _, d := range []struct {
-		name   string
-		field  *time.Duration
-		preset time.Duration
-	}{
-		{"Every", &c.Every, time.Minute},
-		{"Soon", &c.Soon, 5 * time.Second},
-		{"Timeout", &c.Timeout, 3 * time.Minute},
-	} {
-		if *d.field == 0 {
-			*d.field = d.preset
-		}
-		if *d.field < 0 {
-			errs = append(errs, fmt.Errorf("%s is %s, want more than 0", d.name, *d.field))
+		name string
+		time.Duration
+	}{{"Every", c.Every}, {"Soon", c.Soon}, {"Timeout", c.Timeout}} {
+		if d.Duration < 0 {
+			errs = append(errs, fmt.Errorf("%s is %s, want more than 0", d.name, d.Duration))
 		}
 	}
 	if c.Soon > c.Every {

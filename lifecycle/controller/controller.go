@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,13 @@ type Config struct {
 	Retry time.Duration
 	// Tasks are what the leader does, side by side. They need a Lease.
 	Tasks []Task
+	// Watchdogs are the targets whose leases the leader watches: each is a task.
+	Watchdogs []Watchdog
+	// Events records what the watchdogs opened, and what did not become as it is
+	// declared. The default records nothing: it is in the log all the same.
+	Events Recorder
+	// Now is this machine's clock, for metrics. The default is the real one.
+	Now func() time.Time
 	// Log receives who leads and what fails. The default discards.
 	Log *slog.Logger
 }
@@ -57,7 +65,13 @@ func New(c Config) (*Controller, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	ctl := &Controller{config: c, metrics: newMetrics(c.Version)}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	ctl := &Controller{config: c, metrics: newMetrics(c)}
+	for _, d := range c.Watchdogs {
+		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), ctl.watch(d))
+	}
 	ctl.ready.Store(c.Lease == nil)
 	return ctl, nil
 }
@@ -65,8 +79,8 @@ func New(c Config) (*Controller, error) {
 // check reports every rule that is broken.
 func (c Config) check() error {
 	var errs []error
-	if c.Lease == nil && len(c.Tasks) > 0 {
-		errs = append(errs, errors.New("Tasks are done by the leader, and without Lease there is none"))
+	if c.Lease == nil && len(c.Tasks)+len(c.Watchdogs) > 0 {
+		errs = append(errs, errors.New("Tasks and Watchdogs are the leader's, and without Lease there is none"))
 	}
 	taken := map[string]bool{}
 	for _, t := range c.Tasks {
@@ -77,6 +91,17 @@ func (c Config) check() error {
 			errs = append(errs, fmt.Errorf("there are two tasks %q", t.Name))
 		}
 		taken[t.Name] = true
+	}
+	for _, d := range c.Watchdogs {
+		switch {
+		case d.Namespace == "" || d.Target == "" || d.Lease == nil:
+			errs = append(errs, fmt.Errorf("the watchdog of target %q in namespace %q lacks one of both names or its Lease", d.Target, d.Namespace))
+		case d.Every < 0:
+			errs = append(errs, fmt.Errorf("the watchdog of target %q has the interval %s, want more than 0", d.Target, d.Every))
+		case taken[d.name()]:
+			errs = append(errs, fmt.Errorf("there are two watchdogs of target %q in namespace %q", d.Target, d.Namespace))
+		}
+		taken[d.name()] = true
 	}
 	return errors.Join(errs...)
 }

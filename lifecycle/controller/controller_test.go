@@ -24,25 +24,31 @@ type replica struct {
 
 func run(t *testing.T, config *rest.Config, namespace, name string, tasks ...controller.Task) *replica {
 	t.Helper()
+	return runConfig(t, config, namespace, controller.Config{Identity: name, Tasks: tasks})
+}
+
+func runConfig(t *testing.T, config *rest.Config, namespace string, c controller.Config) *replica {
+	t.Helper()
 	m, err := lease.New(lease.Config{REST: config, Namespace: namespace, Target: "shop", Name: "pharos-shop.controller",
 		Deliver: lease.Timing{Duration: 15 * time.Second, RenewEvery: time.Second}, Margin: time.Second, Grace: time.Second, RetryPeriod: 100 * time.Millisecond, RequestTimeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := controller.New(controller.Config{Lease: m, Identity: name, Version: "v1.2.3", Retry: 100 * time.Millisecond, Tasks: tasks})
+	c.Lease, c.Version, c.Retry = m, "v1.2.3", 100*time.Millisecond
+	ctl, err := controller.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	r := &replica{t: t, url: httptest.NewServer(c.Handler())}
+	go func() { done <- ctl.Run(ctx) }()
+	r := &replica{t: t, url: httptest.NewServer(ctl.Handler())}
 	ended := false
 	r.stop = func() {
 		cancel()
 		if !ended {
 			if err := <-done; err != nil {
-				t.Errorf("%s ended with %v", name, err)
+				t.Errorf("%s ended with %v", c.Identity, err)
 			}
 		}
 		ended = true

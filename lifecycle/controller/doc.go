@@ -12,6 +12,27 @@
 // lease has ended, and one that ends gives it back, so that the next one leads at
 // once. A leader that has lost its lease stands by again.
 //
+// # Tasks
+//
+// While it leads it runs its tasks, side by side. They end with the leadership: the
+// lease is given back when all of them have, so that those of the next leader begin
+// later. A leader that loses its lease ends them, too, but another one may lead by
+// then. A task that ends by itself is run again after a pause.
+//
+// # Watchdogs
+//
+// A watchdog is a task that looks after the lease of one target: see
+// lease.Manager.Watch. Once a minute, and right after the end of a lease, it has
+// the lease's gate opened for holders that are gone, which includes what the gate
+// needs so that what was covered becomes as it is declared. It tells each thing
+// once: what it opened (info), what is not yet as it is declared (info), and what
+// did not become so (warn), since it failed or since that takes longer than five
+// minutes; with Config.Events the first and the last are Events on the Lease, too.
+//
+// A watchdog decides nothing by what an earlier pass saw, so that a new leader goes
+// on where the last one was killed. While nothing is to do a pass of a target
+// costs one API call, and those of its gate's Sweep: with lease/argocd one more.
+//
 // # What is served
 //
 //	/healthz  200 while the process runs
@@ -21,6 +42,20 @@
 //	            pharos_controller_leader             1 while it leads, else 0
 //	            pharos_controller_elections_total    how often it became leader
 //	            pharos_controller_failures_total     how often the lease could not be reached
+//	            pharos_task_running{task}            1 while this replica runs it
+//	            pharos_task_failures_total{task}     how often it ended by itself
+//
+// and for each watchdog, with the labels namespace and target,
+//
+//	pharos_lease_held{mode}                        1 for the mode in which the lease is held
+//	pharos_lease_left_seconds                      how long it lasts, +Inf without an end
+//	pharos_lease_pending{state}                    what leases covered and is not as it is
+//	                                               declared: waiting, or failed
+//	pharos_lease_gates_opened_total                what was left closed and was opened
+//	pharos_lease_watch_failures_total              passes that failed
+//	pharos_lease_watch_success_timestamp_seconds   when one succeeded last
+//
+// Of these the leader alone has those that are no totals.
 //
 // # Rights
 //
@@ -29,4 +64,9 @@
 //	rules:
 //	- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
 //	- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, update], resourceNames: [NAME]}
+//
+// A watchdog needs to get the Lease of its target, and what the gate's Sweep needs;
+// LeaseEvents needs that, too, and
+//
+//	- {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}
 package controller

@@ -15,9 +15,10 @@ type metrics struct {
 	elections, failures prometheus.Counter
 	running             *prometheus.GaugeVec
 	taskFailures        *prometheus.CounterVec
+	leases              *leaseMetrics
 }
 
-func newMetrics(version string) *metrics {
+func newMetrics(c Config) *metrics {
 	m := &metrics{
 		registry:     prometheus.NewRegistry(),
 		leader:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_controller_leader", Help: "1 while this replica leads."}),
@@ -25,10 +26,11 @@ func newMetrics(version string) *metrics {
 		failures:     prometheus.NewCounter(prometheus.CounterOpts{Name: "pharos_controller_failures_total", Help: "How often the lease could not be reached."}),
 		running:      prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "pharos_task_running", Help: "1 while this replica runs the task."}, []string{"task"}),
 		taskFailures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_task_failures_total", Help: "How often the task ended by itself and was run again."}, []string{"task"}),
+		leases:       newLeaseMetrics(c.Watchdogs, c.Now),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version}})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": c.Version}})
 	build.Set(1)
-	m.registry.MustRegister(m.leader, m.elections, m.failures, m.running, m.taskFailures, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.leader, m.elections, m.failures, m.running, m.taskFailures, m.leases, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
