@@ -4,37 +4,79 @@ package processgroup
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 )
 
-// guard ends its process group, itself included, when its standard input ends.
-const guard = "read _; kill -9 0"
+// guard ends its process group, itself included, when its standard input ends, and
+// by nothing else that the group is sent.
+const guard = "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM TSTP TTIN TTOU; read _; kill -9 0"
 
-// Run runs a command of exec.CommandContext, and all that it starts ends with
-// it: when it ends, when its context does, and when this process does, however it
-// is killed.
+// Group is a command that runs, with all that it started.
+type Group struct {
+	cmd      *exec.Cmd
+	watch    *exec.Cmd
+	pipe     interface{ Close() error }
+	id       int
+	terminal *terminal // nil unless the command has it
+}
+
+// Start starts a command of exec.CommandContext. All that it starts ends with it:
+// when it ends, when its context does, and when this process does, however it is
+// killed. Wait has to be called if there is no error.
 //
 // A shell waits at a pipe that only this process holds, and the command joins the
 // shell's process group. The kernel could be asked to tell the command of its
 // parent's end, but means the end of the thread that started it, and tells nobody
 // that the command started.
-func Run(cmd *exec.Cmd) error {
+//
+// If the command's standard input is the terminal that this process reads from, the
+// command is in its foreground as long as it runs, so that it may read there and is
+// interrupted from there. It cannot be suspended from there.
+func Start(cmd *exec.Cmd) (*Group, error) {
 	watch := exec.Command("/bin/sh", "-c", guard)
 	watch.Dir, watch.Env = "/", []string{}
 	watch.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := watch.StdinPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := watch.Start(); err != nil {
-		return errors.Join(err, pipe.Close())
+		return nil, errors.Join(err, pipe.Close())
 	}
-	group := watch.Process.Pid // which is nobody else's until Wait
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group}
-	cmd.Cancel = func() error { return syscall.Kill(-group, syscall.SIGKILL) }
-	err = cmd.Run()
-	_ = pipe.Close()
-	_ = watch.Wait() // killed by itself
+	g := &Group{cmd: cmd, watch: watch, pipe: pipe, id: watch.Process.Pid} // the ID is nobody else's until Wait
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id}
+	cmd.Cancel = func() error { return syscall.Kill(-g.id, syscall.SIGKILL) }
+	if in, ok := cmd.Stdin.(*os.File); ok {
+		g.terminal = handOver(in, g.id)
+	}
+	if err := g.terminal.starting(cmd.Start); err != nil {
+		g.end()
+		return nil, err
+	}
+	return g, nil
+}
+
+// Signal sends a signal to the command and all that it started.
+func (g *Group) Signal(s os.Signal) error {
+	number, ok := s.(syscall.Signal)
+	if !ok {
+		return syscall.EINVAL
+	}
+	return syscall.Kill(-g.id, number)
+}
+
+// Wait waits until the command has ended, and ends what it started. Errors are
+// those of exec.Cmd.Wait.
+func (g *Group) Wait() error {
+	err := g.cmd.Wait()
+	g.end()
 	return err
+}
+
+func (g *Group) end() {
+	_ = g.pipe.Close()
+	_ = g.watch.Wait() // killed by itself
+	g.terminal.takeBack()
 }

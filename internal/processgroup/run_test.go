@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,13 +24,30 @@ const family = "(echo child; exec tail -f /dev/null) & echo parent; wait"
 
 // TestMain lets this test binary be the process that runs a command and is killed.
 func TestMain(m *testing.M) {
-	if os.Getenv("PHAROS_TEST_ROLE") != "run" {
+	switch os.Getenv("PHAROS_TEST_ROLE") {
+	case "run":
+	case "terminal":
+		os.Exit(inTerminal())
+	default:
 		os.Exit(m.Run())
 	}
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", family)
 	cmd.Stdout = os.Stdout
 	fmt.Fprintln(os.Stderr, processgroup.Run(cmd))
 	os.Exit(1)
+}
+
+// inTerminal runs a command in the terminal that this process has, and reads from
+// there when it has ended.
+func inTerminal() int {
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", `trap 'echo interrupted; exit 5' INT; read line; echo "got $line"; tail -f /dev/null & wait`)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	fmt.Println("ended:", processgroup.Run(cmd))
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Printf("then %q, %v, and %d interrupts\n", strings.TrimSpace(line), err, len(interrupted))
+	return 0
 }
 
 // started reads that both of the family run.
