@@ -19,8 +19,9 @@ import (
 )
 
 // child points an Application that an overlay declares at the commit, in o, and
-// renders its overlays. It returns the patch by which kustomize does the same,
-// nil if no source of the Application is in the repository.
+// renders its overlays; one that is not of the repository it leaves at its
+// revision. It returns the patch by which kustomize does the same, nil if nothing
+// is to be changed.
 func (w *walk) child(ctx context.Context, parent string, o *lifecycle.Object, above []string) (any, error) {
 	var content map[string]any
 	if err := json.Unmarshal(o.JSON, &content); err != nil {
@@ -52,13 +53,10 @@ func (w *walk) child(ctx context.Context, parent string, o *lifecycle.Object, ab
 	} else {
 		add(spec["source"], "spec", "source")
 	}
-	if len(ours) == 0 {
-		return nil, nil
-	}
 
-	var ops []map[string]any
+	var ops []argo.Op
 	set := func(at []string, field string, value any) {
-		ops = append(ops, map[string]any{"op": "add", "path": argo.PointerTo(append(slices.Clone(at), field)...), "value": value})
+		ops = append(ops, argo.Op{Op: "add", Path: argo.PointerTo(append(slices.Clone(at), field)...), Value: value})
 	}
 	for _, s := range ours {
 		s.src["targetRevision"] = string(w.request.Commit)
@@ -80,6 +78,9 @@ func (w *walk) child(ctx context.Context, parent string, o *lifecycle.Object, ab
 		maps.Copy(k, made.Kustomize())
 		s.src["kustomize"] = k
 		set(s.at, "kustomize", k)
+	}
+	if ops = append(ops, argo.Normalize(spec)...); len(ops) == 0 {
+		return nil, nil
 	}
 	raw, err := objectjson.Encode(content)
 	if err != nil {

@@ -34,7 +34,9 @@
 //
 // An Application that an overlay declares is never written: its parent would
 // put it back. It gets the same by a patch (RFC 6902) among its parent's
-// kustomize.patches. Applications with several sources work in the same way.
+// kustomize.patches. Applications with several sources work in the same way. What
+// the controller takes out of an Application, such as a policy that says nothing,
+// is taken out there too: otherwise the parent would be out of sync ever after.
 //
 // Every write is a JSON patch with the resource version and the UID of what was
 // read. It also sets, and tests, the annotation pharos.dev/fencing-token: the

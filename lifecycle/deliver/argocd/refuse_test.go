@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -312,6 +313,12 @@ func (s *shop) revision(name string) string {
 // await waits until a field of an Application is a text.
 func (s *shop) await(name, path, want string) {
 	s.t.Helper()
+	s.awaitThat(name, path+" "+want, func(o map[string]any) bool { return field(o, path) == want })
+}
+
+// awaitThat waits until an Application is as wanted.
+func (s *shop) awaitThat(name, what string, is func(map[string]any) bool) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	w, err := s.apps.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -319,13 +326,10 @@ func (s *shop) await(name, path, want string) {
 		s.t.Fatal(err)
 	}
 	defer w.Stop()
-	last := ""
 	for e := range w.ResultChan() {
-		if o, ok := e.Object.(interface{ UnstructuredContent() map[string]any }); ok {
-			if last = field(o.UnstructuredContent(), path); last == want {
-				return
-			}
+		if o, ok := e.Object.(*unstructured.Unstructured); ok && is(o.Object) {
+			return
 		}
 	}
-	s.t.Fatalf("%s of %s is %q after %s", path, name, last, time.Duration(patience))
+	s.t.Fatalf("%s has not %s after %s\n%s", name, what, time.Duration(patience), s.dump())
 }
