@@ -49,8 +49,9 @@
 //
 //	pharos_lease_held{mode}                        1 for the mode in which the lease is held
 //	pharos_lease_left_seconds                      how long it lasts, +Inf without an end
-//	pharos_lease_pending{state}                    what leases covered and is not as it is
-//	                                               declared: waiting, or failed
+//	pharos_lease_pending                           what leases covered and is not yet as it is
+//	                                               declared
+//	pharos_lease_not_converged_total               what did not become so
 //	pharos_lease_gates_opened_total                what was left closed and was opened
 //	pharos_lease_watch_failures_total              passes that failed
 //	pharos_lease_watch_success_timestamp_seconds   when one succeeded last
@@ -68,5 +69,6 @@
 // A watchdog needs to get the Lease of its target, and what the gate's Sweep needs;
 // LeaseEvents needs that, too, and
 //
+//	rules:
 //	- {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}
 package controller

@@ -14,8 +14,9 @@ import (
 // leaseMetrics are those of the watchdogs. Their gauges are those of the leader: a
 // replica that stands by has none, since what it saw last is long past.
 type leaseMetrics struct {
-	now              func() time.Time
-	opened, failures *prometheus.CounterVec
+	now func() time.Time
+
+	opened, failures, notConverged *prometheus.CounterVec
 
 	mu   sync.Mutex
 	seen map[string]*seen // by the watchdog's name
@@ -23,31 +24,33 @@ type leaseMetrics struct {
 
 // seen is what a watchdog saw last.
 type seen struct {
-	labels          []string
-	state           lease.State
-	at              time.Time // when the state was read
-	pending, failed int
-	good            time.Time // when a pass succeeded last
+	labels  []string
+	state   lease.State
+	at      time.Time // when the state was read
+	pending int
+	good    time.Time // when a pass succeeded last
 }
 
 var (
 	ofTarget    = []string{"namespace", "target"}
 	leaseHeld   = prometheus.NewDesc("pharos_lease_held", "1 for the mode in which the target's lease is held, 0 for the others.", append(slices.Clip(ofTarget), "mode"), nil)
 	leaseLeft   = prometheus.NewDesc("pharos_lease_left_seconds", "How long the target's lease is held at most unless it is renewed; +Inf if it does not end by itself.", ofTarget, nil)
-	leasePends  = prometheus.NewDesc("pharos_lease_pending", "How much of what leases covered is not as it is declared: on its way, or failed.", append(slices.Clip(ofTarget), "state"), nil)
+	leasePends  = prometheus.NewDesc("pharos_lease_pending", "How much of what leases covered is not yet as it is declared.", ofTarget, nil)
 	leaseLooked = prometheus.NewDesc("pharos_lease_watch_success_timestamp_seconds", "When a pass of the watchdog succeeded last, in Unix time.", ofTarget, nil)
 )
 
 func newLeaseMetrics(watchdogs []Watchdog, now func() time.Time) *leaseMetrics {
 	m := &leaseMetrics{
-		now:      now,
-		opened:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_lease_gates_opened_total", Help: "How many gates that leases left closed this replica opened."}, ofTarget),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_lease_watch_failures_total", Help: "How many passes of the watchdog failed."}, ofTarget),
-		seen:     map[string]*seen{},
+		now:          now,
+		opened:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_lease_gates_opened_total", Help: "How many gates that leases left closed this replica opened."}, ofTarget),
+		failures:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_lease_watch_failures_total", Help: "How many passes of the watchdog failed."}, ofTarget),
+		notConverged: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_lease_not_converged_total", Help: "How much of what leases covered did not become what is declared, or took longer than five minutes."}, ofTarget),
+		seen:         map[string]*seen{},
 	}
 	for _, d := range watchdogs {
 		m.opened.WithLabelValues(d.Namespace, d.Target)
 		m.failures.WithLabelValues(d.Namespace, d.Target)
+		m.notConverged.WithLabelValues(d.Namespace, d.Target)
 	}
 	return m
 }
@@ -69,14 +72,7 @@ func (m *leaseMetrics) observed(d Watchdog, s lease.State, r lease.Report, err e
 		m.failures.WithLabelValues(d.Namespace, d.Target).Inc()
 		return
 	}
-	is.good, is.pending, is.failed = m.now(), 0, 0
-	for _, p := range r.Pending {
-		if p.Failed {
-			is.failed++
-		} else {
-			is.pending++
-		}
-	}
+	is.good, is.pending = m.now(), len(r.Pending)
 }
 
 // forget ends the gauges of a target that is not watched any more.
@@ -90,6 +86,7 @@ func (m *leaseMetrics) forget(d Watchdog) {
 func (m *leaseMetrics) Describe(ch chan<- *prometheus.Desc) {
 	m.opened.Describe(ch)
 	m.failures.Describe(ch)
+	m.notConverged.Describe(ch)
 	for _, d := range []*prometheus.Desc{leaseHeld, leaseLeft, leasePends, leaseLooked} {
 		ch <- d
 	}
@@ -99,6 +96,7 @@ func (m *leaseMetrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *leaseMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.opened.Collect(ch)
 	m.failures.Collect(ch)
+	m.notConverged.Collect(ch)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.seen {
@@ -117,8 +115,7 @@ func (m *leaseMetrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(leaseLeft, s.left(m.now()))
 		}
 		if !s.good.IsZero() {
-			gauge(leasePends, float64(s.pending), "waiting")
-			gauge(leasePends, float64(s.failed), "failed")
+			gauge(leasePends, float64(s.pending))
 			gauge(leaseLooked, float64(s.good.UnixMilli())/1000)
 		}
 	}

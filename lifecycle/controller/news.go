@@ -11,6 +11,9 @@ import (
 // is said that it does not.
 const patience = 5 * time.Minute
 
+// notConverged is the reason of an Event.
+const notConverged = "NotConverged"
+
 // finding is something that a pass found and the one before it did not.
 type finding struct {
 	level   slog.Level
@@ -51,7 +54,8 @@ type news struct {
 type waiting struct {
 	reason string
 	since  time.Time // of the API server's clock
-	late   bool
+	late   bool      // it is said that it does not become so
+	failed bool
 }
 
 // in returns what is new in a pass.
@@ -62,7 +66,7 @@ func (n *news) in(s lease.State, r lease.Report, err error) (list []finding) {
 	pending, others := map[string]waiting{}, map[string]bool{}
 	for _, p := range r.Pending {
 		was, known := n.pending[p.Name]
-		is := waiting{reason: p.Reason, since: was.since}
+		is := waiting{reason: p.Reason, since: was.since, failed: p.Failed}
 		if !known {
 			is.since = s.Now
 		}
@@ -71,7 +75,7 @@ func (n *news) in(s lease.State, r lease.Report, err error) (list []finding) {
 		if is.late {
 			f.level, f.message = slog.LevelWarn, "it did not become what is declared"
 			if !was.late {
-				f.event = "NotConverged"
+				f.event = notConverged
 			}
 		}
 		if !known || is.late != was.late || is.late && is.reason != was.reason {
@@ -90,8 +94,8 @@ func (n *news) in(s lease.State, r lease.Report, err error) (list []finding) {
 		case still:
 		case err != nil: // what the pass did not come to may be so all the same
 			pending[name] = was
-		default:
-			list = append(list, finding{level: slog.LevelInfo, message: "it is what is declared", application: name})
+		case !was.failed: // of what failed a gate speaks once
+			list = append(list, finding{level: slog.LevelInfo, message: "it is not waited for any more", application: name})
 		}
 	}
 	if err == nil || n.others == nil {

@@ -48,6 +48,9 @@ func (c *Controller) observed(ctx context.Context, d Watchdog, n *news, s lease.
 	}
 	for _, f := range n.in(s, r, err) {
 		log.Log(ctx, f.level, f.message, f.attrs()...)
+		if f.event == notConverged {
+			c.metrics.leases.notConverged.WithLabelValues(d.Namespace, d.Target).Inc()
+		}
 		if f.event == "" || c.config.Events == nil {
 			continue
 		}

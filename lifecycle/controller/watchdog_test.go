@@ -159,9 +159,11 @@ func TestWatchdogTellsWhatIsNew(t *testing.T) {
 	e.err = errors.New("events is forbidden")
 	told(lease.Report{Opened: []string{"another"}, Pending: []lease.Pending{api}}, nil,
 		`level=INFO msg="opened what a lease had left closed" gate=another`,
-		`level=WARN msg="an Event could not be recorded" reason=GateOpened err="events is forbidden"`,
-		`level=INFO msg="it is what is declared" application=web`)
-	told(lease.Report{}, nil, `level=INFO msg="it is what is declared" application=api`)
+		`level=WARN msg="an Event could not be recorded" reason=GateOpened err="events is forbidden"`)
+	told(lease.Report{}, nil, `level=INFO msg="it is not waited for any more" application=api`)
+	told(lease.Report{Pending: []lease.Pending{web}}, nil,
+		`level=WARN msg="it did not become what is declared" application=web reason="its sync failed twice"`,
+		`level=WARN msg="an Event could not be recorded" reason=NotConverged err="events is forbidden"`)
 }
 
 // The metrics are those of each target, of the leader alone, and of no other
@@ -198,20 +200,20 @@ func TestMetricsOfWatchdogs(t *testing.T) {
 	now = noon.Add(30 * time.Second)
 	mu.Unlock()
 	says(of("held", `mode="borrow"`, "1"), of("held", `mode="deliver"`, "0"), of("left_seconds", "", "1170"),
-		of("pending", `state="waiting"`, "2"), of("pending", `state="failed"`, "1"), of("gates_opened_total", "", "2"),
+		of("pending", "", "3"), of("not_converged_total", "", "1"), of("gates_opened_total", "", "2"),
 		of("watch_failures_total", "", "0"), of("watch_success_timestamp_seconds", "", "1.7726256e+09"),
 		`pharos_lease_gates_opened_total{namespace="pharos",target="other"} 0`)
 
 	// A pass that fails is no success, and leaves what was seen last.
 	s.pass(t, lease.State{}, lease.Report{}, errors.New("no answer"))
-	says(of("held", `mode="borrow"`, "1"), of("left_seconds", "", "1170"), of("pending", `state="waiting"`, "2"),
+	says(of("held", `mode="borrow"`, "1"), of("left_seconds", "", "1170"), of("pending", "", "3"),
 		of("watch_failures_total", "", "1"), of("watch_success_timestamp_seconds", "", "1.7726256e+09"))
 
 	s.pass(t, lease.State{Held: true, Mode: "\n\"}", Now: server}, lease.Report{}, nil)
 	says(of("held", `mode="other"`, "1"), of("held", `mode="borrow"`, "0"), of("left_seconds", "", "+Inf"),
 		of("watch_success_timestamp_seconds", "", "1.77262563e+09"))
 	s.pass(t, lease.State{Now: server}, lease.Report{}, nil)
-	says(of("held", `mode="other"`, "0"), of("left_seconds", "", "0"), of("pending", `state="waiting"`, "0"))
+	says(of("held", `mode="other"`, "0"), of("left_seconds", "", "0"), of("pending", "", "0"))
 
 	r.stop()
 	if _, metrics := r.get("/metrics"); strings.Contains(metrics, "pharos_lease_held{") || strings.Contains(metrics, "_timestamp_seconds{namespace") {
