@@ -13,11 +13,15 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
-// Controller prepares the Deployment of a target's controller, as the account that
-// Rights made for it.
+// Controller prepares the Deployment of a target's controller, and its account with
+// the verbs that it uses and no others. It watches the target's lease: see
+// lifecycle/controller.
 type Controller struct {
 	// Image has kubectl-pharos as its entry point.
 	Image string
+	// ArgoCD delivers the target, and is what leases in mode borrow close; nil if
+	// something else does.
+	ArgoCD *ArgoCDDeliver
 }
 
 var _ lifecycle.Preparer = Controller{}
@@ -29,7 +33,12 @@ func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]li
 	probe := func(path string) *corev1.Probe {
 		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}}}
 	}
-	apply, err := objectsOf(&appsv1.Deployment{
+	args := []string{"controller", "--health-address=:8081", "--leader-lease=" + r.Namespace + "/" + LeaderLease(r.Target), "--watch-target=" + r.Namespace + "/" + r.Target}
+	if c.ArgoCD != nil {
+		args = append(args, "--argocd-namespace="+c.ArgoCD.Namespace)
+	}
+	objects := append([]any{account(r.Namespace, name)}, c.rights(r)...)
+	objects = append(objects, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta(r.Namespace, name),
 		Spec: appsv1.DeploymentSpec{
@@ -42,7 +51,7 @@ func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]li
 					SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 					Containers: []corev1.Container{{
 						Name: "controller", Image: c.Image,
-						Args:           []string{"controller", "--health-address=:8081", "--leader-lease=" + r.Namespace + "/" + LeaderLease(r.Target)},
+						Args:           args,
 						Ports:          []corev1.ContainerPort{{Name: "health", ContainerPort: 8081, Protocol: corev1.ProtocolTCP}},
 						LivenessProbe:  probe("/healthz"),
 						ReadinessProbe: probe("/readyz"),
@@ -57,6 +66,7 @@ func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]li
 			},
 		},
 	})
+	apply, err := objectsOf(objects...)
 	if err != nil {
 		return nil, err
 	}

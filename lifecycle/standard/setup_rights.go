@@ -14,17 +14,14 @@ import (
 	"github.com/pharos-dev/pharos/receipt"
 )
 
-// Rights prepares the ServiceAccounts of deliveries that run in the cluster, in a
-// pipeline for example, and of the controller, each with the verbs that it uses
-// and no others:
-//
-//   - a delivery reads and writes its records and the lease in the target's
-//     namespace, and deletes receipts that are kept no longer; makes the Jobs of
-//     builds there, if BuildKit runs in some; creates, patches, lists and watches
-//     the kinds that the commit delivers where it delivers them, or only lists them
-//     if something else writes them, and lists pods and events there; and reads the
-//     namespaces kube-system and its own, and the nodes
-//   - the controller gets, creates and updates Leases in the target's namespace
+// Rights prepares the ServiceAccount of deliveries that run in the cluster, in a
+// pipeline for example, with the verbs that it uses and no others: it reads and
+// writes its records and the lease in the target's namespace, and deletes receipts
+// that are kept no longer; makes the Jobs of builds there, if BuildKit runs in some;
+// creates, patches, lists and watches the kinds that the commit delivers where it
+// delivers them, or only lists them if something else writes them, and lists pods
+// and events there; and reads the namespaces kube-system and its own, and the nodes.
+// Those of the controller come with it: see Controller.
 //
 // Rights that an earlier commit needed are taken away by the next deploy. Delivering
 // roles and bindings needs rights beyond these: those that they grant.
@@ -40,11 +37,7 @@ var _ lifecycle.Preparer = Rights{}
 
 // Prepare returns one step.
 func (g Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecycle.PrepareStep, error) {
-	var objects []any
-	for _, name := range []string{r.Account, controllerOf(r.Target)} {
-		objects = append(objects, &corev1.ServiceAccount{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(r.Namespace, name)})
-	}
+	objects := []any{account(r.Namespace, r.Account)}
 	here := grant{account: r.Account, home: r.Namespace, target: r.Target}
 	objects = append(objects, here.in(r.Namespace, keys.Manager+"-"+r.Target+"-records", []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
@@ -75,11 +68,6 @@ func (g Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecy
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}, ResourceNames: []string{metav1.NamespaceSystem, r.Namespace}},
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list"}},
 	}, everywhere...))...)
-	controller := grant{account: controllerOf(r.Target), home: r.Namespace, target: r.Target}
-	objects = append(objects, controller.in(r.Namespace, controllerOf(r.Target), []rbacv1.PolicyRule{
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update"}, ResourceNames: []string{LeaderLease(r.Target)}},
-	})...)
 	apply, err := objectsOf(objects...)
 	if err != nil {
 		return nil, err
@@ -115,6 +103,10 @@ func deliveredKinds(objects []receipt.Object, verbs []string) (everywhere []rbac
 		}
 	}
 	return everywhere, namespaced
+}
+
+func account(namespace, name string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(namespace, name)}
 }
 
 // grant gives rights to an account.

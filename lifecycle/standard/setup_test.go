@@ -2,6 +2,7 @@ package standard_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func verbs(t *testing.T, step lifecycle.PrepareStep) map[string][]string {
 	all := map[string][]string{}
 	for _, o := range step.Apply {
 		var role rbacv1.ClusterRole // a Role has the same rules
-		if o.Kind != "Role" && o.Kind != "ClusterRole" || strings.HasSuffix(o.Name, "-controller") {
+		if o.Kind != "Role" && o.Kind != "ClusterRole" {
 			continue
 		}
 		if err := json.Unmarshal(o.JSON, &role); err != nil {
@@ -108,7 +109,29 @@ func TestNamespacesOfAStep(t *testing.T) {
 func TestControllerOfAStep(t *testing.T) {
 	t.Parallel()
 	step := prepare(t, standard.Controller{Image: "registry.example/pharos@sha256:1"})
-	if got := string(step.Apply[0].JSON); !strings.Contains(got, `"--leader-lease=pharos/pharos-devbox.controller"`) || !strings.Contains(got, `"serviceAccountName":"pharos-devbox-controller"`) || strings.Contains(got, "null") {
-		t.Errorf("the Deployment is %s", got)
+	deployment := string(step.Apply[len(step.Apply)-1].JSON)
+	for _, want := range []string{`"--leader-lease=pharos/pharos-devbox.controller"`, `"--watch-target=pharos/devbox"`, `"serviceAccountName":"pharos-devbox-controller"`} {
+		if !strings.Contains(deployment, want) {
+			t.Errorf("the Deployment lacks %s", want)
+		}
+	}
+	if strings.Contains(deployment, "null") || strings.Contains(deployment, "argocd") {
+		t.Errorf("the Deployment is %s", deployment)
+	}
+	if got := verbs(t, step); len(got) != 2 {
+		t.Errorf("the rights without Argo CD are %v", got)
+	}
+
+	step = prepare(t, standard.Controller{Image: "registry.example/pharos@sha256:1", ArgoCD: &standard.ArgoCDDeliver{Namespace: "cd", Root: "devbox"}})
+	if deployment := string(step.Apply[len(step.Apply)-1].JSON); !strings.Contains(deployment, `"--argocd-namespace=cd"`) {
+		t.Errorf("the Deployment is %s", deployment)
+	}
+	if got, want := verbs(t, step), map[string][]string{
+		"Role pharos: leases":   {"create", "get", "update", "get"},
+		"Role pharos: events":   {"create"},
+		"Role cd: appprojects":  {"get", "list", "patch"},
+		"Role cd: applications": {"get", "watch", "patch"},
+	}; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the rights with Argo CD are %v, want %v", got, want)
 	}
 }
