@@ -56,8 +56,8 @@ type Options struct {
 	// Renderings keeps what was rendered, for the next time that the same is asked
 	// for. Nil keeps nothing.
 	Renderings *render.Cache
-	// Lease changes the lease's timing; its REST, Namespace and Target are
-	// filled in.
+	// Lease changes the lease's timing; its REST, Namespace and Target, and its Gate
+	// where that is nil and Argo CD delivers, are filled in.
 	Lease lease.Config
 	// Jobs is how many images are built at once. The default is 4.
 	Jobs int
@@ -169,13 +169,6 @@ func Config(t Target, o Options) (lifecycle.Config, error) {
 // Options.REST may be nil, and makes no call.
 func NewRegistry(t Target, o Options) (*registry.Registry, error) {
 	return registry.New(registry.Config{Keychain: o.Keychain, Insecure: t.Registry.Insecure, Transport: o.Transport, Log: o.Log})
-}
-
-// NewLease returns the manager of a target's lease. It makes no call.
-func NewLease(t Target, o Options) (*lease.Manager, error) {
-	c := o.Lease
-	c.REST, c.Namespace, c.Target, c.Log = o.REST, t.Namespace, t.Name, o.Log
-	return lease.New(c)
 }
 
 // NewReceipts returns the store of a target's receipts. It makes no call.
