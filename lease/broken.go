@@ -49,10 +49,13 @@ func parseBroken(text string) *Broken {
 		return nil
 	}
 	var r brokenRecord
-	if json.Unmarshal([]byte(text), &r) != nil || r.By == "" || r.Reason == "" || r.Holder == "" || r.At.IsZero() {
+	if json.Unmarshal([]byte(text), &r) != nil {
 		return nil
 	}
-	r.By, r.Reason, r.User, r.At = oneLine(r.By), oneLine(r.Reason), oneLine(r.User), r.At.UTC()
+	r.By, r.Reason, r.User, r.At = oneLine(r.By), oneLine(r.Reason), oneLine(r.User), readable(r.At)
+	if r.By == "" || r.Reason == "" || r.Holder == "" || r.At.IsZero() {
+		return nil
+	}
 	b := Broken(r)
 	return &b
 }

@@ -14,8 +14,12 @@ import (
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	good := lease.Config{REST: &rest.Config{Host: "https://localhost"}, Namespace: "pharos", Target: "devbox"}
-	if _, err := lease.New(good); err != nil {
-		t.Fatal(err)
+	short := good
+	short.Borrow = lease.Timing{Duration: time.Minute, RenewEvery: 20 * time.Second}
+	for _, c := range []lease.Config{good, short} {
+		if _, err := lease.New(c); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, tc := range map[string]struct {
 		change func(*lease.Config)
@@ -37,7 +41,11 @@ func TestNewRefuses(t *testing.T) {
 			c.Borrow.Duration, c.Borrow.RenewEvery, c.Borrow.Max = time.Hour, time.Minute, time.Minute
 		}, []string{"Borrow.Max"}},
 		"too long": {func(c *lease.Config) { c.Borrow.Duration, c.Borrow.RenewEvery = 100*365*24*time.Hour, time.Minute }, []string{"Borrow is longer"}},
-		"together": {func(c *lease.Config) { c.Margin, c.Grace, c.Target = 1, 1, "" }, []string{"Margin", "Grace", "Target"}},
+		"gate": {func(c *lease.Config) {
+			c.Gate, c.Borrow = &process{}, lease.Timing{Duration: time.Minute, RenewEvery: 20 * time.Second}
+		}, []string{"Borrow.Duration is 1m0s, want at least 1m4s", "GateTimeout"}},
+		"gate timeout": {func(c *lease.Config) { c.GateTimeout = -1 }, []string{"GateTimeout"}},
+		"together":     {func(c *lease.Config) { c.Margin, c.Grace, c.Target = 1, 1, "" }, []string{"Margin", "Grace", "Target"}},
 	} {
 		c := good
 		tc.change(&c)

@@ -35,16 +35,24 @@ func stateOf(l *coordinationv1.Lease, now time.Time, grace time.Duration) State 
 	s.Purpose = oneLine(l.Annotations[keys.LeasePurpose])
 	s.Covers = parseCovers(l.Annotations[keys.LeaseCovers])
 	if t := l.Spec.AcquireTime; t != nil {
-		s.Acquired = t.UTC()
+		s.Acquired = readable(t.Time)
 	}
 	if t := l.Spec.RenewTime; t != nil {
-		s.Renewed = t.UTC()
-		if d := l.Spec.LeaseDurationSeconds; d != nil {
-			s.Expires = s.Renewed.Add(time.Duration(*d) * time.Second)
+		s.Renewed = readable(t.Time)
+		if d := l.Spec.LeaseDurationSeconds; d != nil && !s.Renewed.IsZero() {
+			s.Expires = readable(s.Renewed.Add(time.Duration(*d) * time.Second))
 		}
 	}
 	s.Held = s.Expires.IsZero() || !now.After(s.Expires.Add(grace))
 	return s
+}
+
+// readable returns a time that RFC 3339 can say, and so JSON: zero for any other.
+func readable(t time.Time) time.Time {
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // parseCovers returns what a lease covers. What cannot be read is empty, which

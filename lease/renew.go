@@ -156,6 +156,10 @@ func (h *Held) extend(ctx context.Context, end time.Time) error {
 	case !errors.Is(err, ErrOpened):
 		return err
 	}
+	// Who breaks a lease has its gate opened: then that is what to say.
+	if lost := h.Check(ctx); errors.Is(lost, ErrLost) {
+		return lost
+	}
 	err = errors.Unwrap(err)
 	h.m.config.Log.Error("the lease is lost: its gate was opened", "target", h.m.config.Target, "holder", h.holder, "err", err)
 	return h.lose(&LostError{Target: h.m.config.Target, Reason: err.Error(), State: h.State(), Err: err})
