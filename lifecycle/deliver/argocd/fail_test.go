@@ -27,6 +27,35 @@ func (s *shop) fails(class error, d *delivered, timeout time.Duration, says ...s
 	return err
 }
 
+// errEnough ends a wait whose reason was seen.
+var errEnough = errors.New("seen enough")
+
+// failsSaying waits for a commit until the reasons of what is not ready say
+// something, or the wait ends by itself. It wants an error of a class that says it.
+func (s *shop) failsSaying(class error, d *delivered, says string) error {
+	s.t.Helper()
+	ctx, cancel := context.WithCancelCause(s.t.Context())
+	defer cancel(nil)
+	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the test has lost its patience"))
+	defer stop()
+	r := d.observe()
+	r.Seen, r.Applications, r.Guard = d.result.Seen, d.result.Applications, d.request.Guard
+	r.Progress = func(o lifecycle.Observation) {
+		for _, u := range o.Unready {
+			if strings.Contains(u.Reason, says) {
+				cancel(errEnough)
+			}
+		}
+	}
+	var err error
+	d.seen, err = s.deliverer().Wait(ctx, r)
+	if !errors.Is(err, class) {
+		s.t.Fatalf("got %v, want %v\n%s", err, class, s.dump())
+	}
+	mustContain(s.t, err.Error(), says)
+	return err
+}
+
 func (s *shop) mustPoint(files map[string]string) *delivered {
 	s.t.Helper()
 	d, err := s.point(s.t.Context(), s.commit(files))
@@ -94,6 +123,7 @@ func TestSameCommitAfterAFailure(t *testing.T) {
 func TestCommitOnTopOfRetries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
+	s.operationWait = time.Nanosecond
 	const tireless = "{automated: {selfHeal: true}, retry: {limit: 10, backoff: {duration: 5m}}}"
 	s.root(tireless)
 	files := s.single("")
@@ -187,7 +217,7 @@ func TestEditedInTheMiddle(t *testing.T) {
 	t.Run("child", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
-		s.root("{}") // it does not heal by itself
+		s.root(manual) // it does not heal by itself
 		d := s.deliver(s.commit(s.appOfApps(automated, "api")))
 		s.patch(s.child("api"), "kubectl-edit", "spec: {source: {targetRevision: main}}")
 		if err := s.wait(t.Context(), d, patience); err != nil {
@@ -206,7 +236,8 @@ func TestNeverHealthy(t *testing.T) {
 	s := newShop(t, devtest.ArgoCD(t))
 	s.root(automated)
 	d := s.mustPoint(s.single("      nodeSelector: {no: such-node}\n"))
-	s.fails(lifecycle.ErrUnhealthy, d, 15*time.Second, "Application argocd/"+s.name+": it is Progressing", "Deployment "+s.name+"/api", "0/1 nodes are available", "not within 15s")
+	err := s.failsSaying(lifecycle.ErrUnhealthy, d, "0/1 nodes are available")
+	mustContain(t, err.Error(), "Application argocd/"+s.name+": it is Progressing", "Deployment "+s.name+"/api", errEnough.Error())
 }
 
 // Observe is the proof that nothing has to be done: with one request for each
@@ -214,8 +245,8 @@ func TestNeverHealthy(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
-	s.root("{}")
-	d := s.deliver(s.commit(s.appOfApps("{}", "api", "web")))
+	s.root(manual)
+	d := s.deliver(s.commit(s.appOfApps(manual, "api", "web")))
 	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: documented(t)})
 	s.config = config
 	audit := devtest.RecordAudit(t, s.argo.Cluster())

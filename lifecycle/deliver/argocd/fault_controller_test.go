@@ -2,11 +2,14 @@ package argocd_test
 
 import (
 	"context"
+	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -32,7 +35,8 @@ func TestAwayInTheMiddle(t *testing.T) {
 		// A commit without a difference would look live at once, if the old
 		// status were believed.
 		d := s.mustPoint(map[string]string{"README.md": what + "\n"})
-		s.fails(lifecycle.ErrUnreachable, d, 5*time.Second, "has not answered", "application controller runs")
+		err := s.failsSaying(lifecycle.ErrUnreachable, d, "has not answered")
+		mustContain(t, err.Error(), "application controller runs")
 		if err := back(t.Context()); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -42,6 +46,50 @@ func TestAwayInTheMiddle(t *testing.T) {
 	}
 	step("stopped", s.argo.StopController, s.argo.StartController)
 	step("paused", s.argo.PauseController, s.argo.ResumeController)
+}
+
+// An operation that is told to end while the controller is away is waited for,
+// however short operations of others are.
+func TestAwayWhileAnOperationEnds(t *testing.T) {
+	t.Parallel()
+	s := ownShop(t)
+	s.operationWait = time.Nanosecond
+	s.root(automated)
+	files := s.single("      nodeSelector: {there: is-none}\n")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, later.yaml]\n"
+	files["root/later.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: later, annotations: {argocd.argoproj.io/sync-wave: \"1\"}}\n"
+	s.mustPoint(files)
+	s.await(s.name, "status.operationState.message", "waiting for healthy state of apps/Deployment/api")
+	if err := s.argo.PauseController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := faultproxy.ForCluster(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	s.config = proxy.Config(s.config)
+	c := s.commit(s.single(""))
+	pointed := make(chan error, 1)
+	go func() {
+		_, err := s.point(t.Context(), c)
+		pointed <- err
+	}()
+	s.await(s.name, "status.operationState.phase", "Terminating")
+	// It looks more than once whether the operation has ended.
+	looks := proxy.Add(faultproxy.Rule{Method: http.MethodGet, Path: regexp.MustCompile("/applications/" + s.name + "$"), Skip: 1, Do: faultproxy.Stall()})
+	select {
+	case <-looks.Reached():
+	case err := <-pointed:
+		t.Fatalf("it has not waited: %v", err)
+	}
+	looks.Remove()
+	if err := s.argo.ResumeController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-pointed; err != nil {
+		t.Fatalf("%v\n%s", err, s.dump())
+	}
 }
 
 func TestAPIServerRestartsInTheMiddle(t *testing.T) {

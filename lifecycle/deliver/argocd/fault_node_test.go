@@ -1,17 +1,12 @@
 package argocd_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
-
-// errEnough ends a wait whose reason was seen.
-var errEnough = errors.New("seen enough")
 
 // nodeShop is a shop whose pods run, with images that there are.
 func nodeShop(t *testing.T) *shop {
@@ -51,33 +46,6 @@ spec:
 const serving = `        command: [httpd, -f, -p, "8080"]
         readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}
 `
-
-// failsSaying waits for a commit until the reasons of what is not ready say
-// something, or the wait ends by itself, and returns what the error says.
-func (s *shop) failsSaying(d *delivered, says string) string {
-	s.t.Helper()
-	ctx, cancel := context.WithCancelCause(s.t.Context())
-	defer cancel(nil)
-	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the test has lost its patience"))
-	defer stop()
-	r := d.observe()
-	r.Seen, r.Applications, r.Guard = d.result.Seen, d.result.Applications, d.request.Guard
-	r.Progress = func(o lifecycle.Observation) {
-		for _, u := range o.Unready {
-			if strings.Contains(u.Reason, says) {
-				cancel(errEnough)
-			}
-		}
-	}
-	var err error
-	d.seen, err = s.deliverer().Wait(ctx, r)
-	unhealthy := (*lifecycle.UnhealthyError)(nil)
-	if !errors.As(err, &unhealthy) {
-		s.t.Fatalf("got %v, want that it is not healthy\n%s", err, s.dump())
-	}
-	mustContain(s.t, err.Error(), says)
-	return err.Error()
-}
 
 // What never becomes healthy on a real node is told in the words of those who
 // know: kubelet, the Job's controller, the scheduler. The next good commit is
@@ -141,7 +109,7 @@ spec:
 				s.images[0].Digest = fault.image
 			}
 			d := s.mustPoint(s.running(fault.container, fault.pod, fault.objects))
-			mustContain(t, s.failsSaying(d, fault.says), fault.about...)
+			mustContain(t, s.failsSaying(lifecycle.ErrUnhealthy, d, fault.says).Error(), fault.about...)
 
 			s.images[0].Digest = good
 			s.deliver(s.commit(s.running(serving, "", "")))

@@ -31,7 +31,7 @@ import (
 )
 
 // patience is for what happens within seconds on an idle machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // registry is where images would be pulled from, if the node were a real one.
 const registry = "registry.invalid/shop"
@@ -53,8 +53,10 @@ type shop struct {
 	config *rest.Config
 	images []lifecycle.ImageRef
 	token  int64
-	apps   dynamic.ResourceInterface
-	objs   dynamic.Interface
+	// operationWait is how long operations may take that are in the way.
+	operationWait time.Duration
+	apps          dynamic.ResourceInterface
+	objs          dynamic.Interface
 }
 
 func newShop(t testing.TB, a *devenv.ArgoCD) *shop {
@@ -64,7 +66,7 @@ func newShop(t testing.TB, a *devenv.ArgoCD) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{t: t, argo: a, dir: t.TempDir(), name: devtest.Namespace(t, c), config: c.Config(), objs: client, token: 1,
+	s := &shop{t: t, argo: a, dir: t.TempDir(), name: devtest.Namespace(t, c), config: c.Config(), objs: client, token: 1, operationWait: 2 * time.Second,
 		apps:   client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}).Namespace(a.Namespace()),
 		images: []lifecycle.ImageRef{{Name: "api", Repository: registry + "/api", Digest: digest(1)}, {Name: "web", Repository: registry + "/web", Digest: digest(2)}},
 	}
@@ -150,17 +152,23 @@ func (s *shop) folder(name string) map[string]string {
 // automated is a policy with self-heal and without pruning.
 const automated = "{automated: {selfHeal: true}}"
 
+// manual is no policy: an Application is synced when somebody asks for it.
+const manual = ""
+
 // application is an Application of a folder, as a person writes it.
 func (s *shop) application(name, path, namespace, policy string) string {
-	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+	doc := fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata: {name: %q, namespace: %q}
 spec:
   project: default
   source: {repoURL: %q, targetRevision: main, path: %q}
   destination: {server: "https://kubernetes.default.svc", namespace: %q}
-  syncPolicy: %s
-`, name, s.argo.Namespace(), s.url, path, namespace, policy)
+`, name, s.argo.Namespace(), s.url, path, namespace)
+	if policy != manual {
+		doc += "  syncPolicy: " + policy + "\n"
+	}
+	return doc
 }
 
 // child is the name of the Application of a folder.
@@ -217,7 +225,7 @@ func (s *shop) deliverer() *argocd.Deliverer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	d, err := argocd.New(argocd.Config{RESTConfig: s.config, Layout: s.layout, Objects: objects, OperationWait: 2 * time.Second})
+	d, err := argocd.New(argocd.Config{RESTConfig: s.config, Layout: s.layout, Objects: objects, OperationWait: s.operationWait})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
+// ending is how long an operation may take to end that was told to.
+const ending = time.Minute
+
 // idle waits until no operation runs in an Application, for as long as the
 // configuration allows. One that only waits to be tried again, of the controller
 // or of Pharos, is ended: it would bring an earlier commit once more. So is one of
@@ -17,7 +20,8 @@ import (
 // being delivered, also that which mends it. Who only looks leaves them, since
 // they are no obstacle.
 func (v *delivery) idle(ctx context.Context, p *part) error {
-	end, asked := v.now().Add(v.operationWait), false
+	end := v.now().Add(v.operationWait)
+	var asked, told time.Time // it was told to end first, and reminded last
 	for {
 		if p.app == nil || !argo.Busy(p.app) {
 			return nil
@@ -25,15 +29,25 @@ func (v *delivery) idle(ctx context.Context, p *part) error {
 		if endable(p.app) && v.onlyLooks() {
 			return nil
 		}
-		late := v.now().After(end)
-		if argo.Parked(p.app) || late && (asked || !endable(p.app)) {
+		now := v.now()
+		late := now.After(end)
+		if argo.Parked(p.app) || late && (!asked.IsZero() || !endable(p.app)) {
 			return busy(p)
 		}
-		if endable(p.app) && !asked && (late || argo.Retrying(p.app.Status.OperationState) || v.outdated(p.app)) {
-			if err := v.change(ctx, p, v.r.Guard, terminate); err != nil {
-				return err
+		var err error
+		switch {
+		case endable(p.app) && (!asked.IsZero() || late || argo.Retrying(p.app.Status.OperationState) || v.outdated(p.app)):
+			if asked.IsZero() {
+				asked, end = now, now.Add(max(v.operationWait, ending))
 			}
-			end, asked = v.now().Add(v.operationWait), true
+			told = now
+			err = v.change(ctx, p, v.r.Guard, terminate)
+		case !asked.IsZero() && now.Sub(told) > settle:
+			told = now
+			err = v.change(ctx, p, v.r.Guard, nudge)
+		}
+		if err != nil {
+			return err
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):

@@ -33,12 +33,12 @@ func documented(t testing.TB) []rbacv1.PolicyRule {
 func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
-	s.root("{}")
+	s.root(manual)
 	rights := documented(t)
 	config, user := devtest.User(t, s.argo.Cluster(), s.argo.Namespace(), devtest.Rights{Namespaced: rights})
 	s.config = config
 	audit := devtest.RecordAudit(t, s.argo.Cluster())
-	s.deliver(s.commit(s.appOfApps("{}", "api")))
+	s.deliver(s.commit(s.appOfApps(manual, "api")))
 	used := map[string]bool{}
 	for _, e := range audit.Events(t, devtest.ByUser(user)) {
 		// What the objects say is left out where it may not be read.

@@ -3,6 +3,7 @@ package argocd_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
@@ -12,10 +13,11 @@ import (
 func TestOperationThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	argo := devtest.ArgoCD(t)
-	for name, policy := range map[string]string{"automated": automated, "manual": "{}"} {
+	for name, policy := range map[string]string{"automated": automated, "manual": manual} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, argo)
+			s.operationWait = time.Nanosecond // it does not end by waiting
 			s.root(policy)
 			files := s.single("      nodeSelector: {there: is-none}\n")
 			files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, later.yaml]\n"
