@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -62,7 +63,7 @@ func TestOwnersAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, argo)
-			s.root("{}")
+			s.root(manual)
 			s.patch(s.name, "somebody", replaceName("metadata: {"+tt.metadata+"}", s.name))
 			s.refused(s.name, tt.says)
 		})
@@ -70,7 +71,7 @@ func TestOwnersAreNamed(t *testing.T) {
 	t.Run("ApplicationSet", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
-		s.root("{}")
+		s.root(manual)
 		sets := s.objs.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}).Namespace(s.argo.Namespace())
 		set, err := sets.Create(t.Context(), s.parse("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: "+s.name+"}\n"+
 			"spec: {generators: [], template: {metadata: {name: x}, spec: {project: default, destination: {}}}}\n"), metav1.CreateOptions{})
@@ -84,8 +85,8 @@ func TestOwnersAreNamed(t *testing.T) {
 	t.Run("parent by label", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
-		s.root("{}")
-		s.create(s.application(s.name+"-parent", "none", s.name, "{}"))
+		s.root(manual)
+		s.create(s.application(s.name+"-parent", "none", s.name, manual))
 		s.patch(s.name, "somebody", "metadata: {labels: {app.kubernetes.io/instance: "+s.name+"-parent}}")
 		// The parent does not have it among its resources: some tool set the label.
 		if _, err := s.point(t.Context(), s.commit(s.single(""))); err != nil {
@@ -149,7 +150,7 @@ func TestOwnersAreNamed(t *testing.T) {
 	t.Run("other folder", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
-		s.create(s.application(s.name, "elsewhere", s.name, "{}"))
+		s.create(s.application(s.name, "elsewhere", s.name, manual))
 		_, err := s.point(t.Context(), s.commit(s.single("")))
 		if !errors.Is(err, lifecycle.ErrSource) {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestOwnersAreNamed(t *testing.T) {
 	t.Run("options", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
-		s.root("{}")
+		s.root(manual)
 		s.patch(s.name, "somebody", "spec: {source: {kustomize: {namePrefix: a-}}}")
 		_, err := s.point(t.Context(), s.commit(s.single("")))
 		if !errors.Is(err, lifecycle.ErrSource) {
@@ -217,14 +218,17 @@ func TestSyncWindows(t *testing.T) {
 		t.Parallel()
 		s := newShop(t, argo)
 		s.project("[]")
-		s.root("{}")
+		s.create(s.application(s.child("sentinel"), "none", s.name, manual))
+		s.root(manual)
 		s.patch(s.name, "somebody", "spec: {project: "+s.name+"}")
 		d := s.mustPoint(s.single(""))
 		projects := s.objs.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "appprojects"}).Namespace(s.argo.Namespace())
-		window := fmt.Sprintf(`spec: {syncWindows: [{kind: deny, %s, applications: ["%s"], manualSync: false}]}`, always, s.name)
+		window := fmt.Sprintf(`spec: {syncWindows: [{kind: deny, %s, applications: ["%s*"], manualSync: false}]}`, always, s.name)
 		if _, err := projects.Patch(t.Context(), s.name, types.MergePatchType, jsonOf(t, yamlObject(t, window)), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		s.patch(s.child("sentinel"), "somebody", "spec: {project: "+s.name+"}")
+		s.parked(s.child("sentinel"), d.request.Commit)
 		s.fails(lifecycle.ErrBlocked, d, patience, "waits for the end of a sync window", "argocd proj windows list "+s.name)
 		// What it asked for is taken back, so that nothing comes when the window ends.
 		app := s.app(s.name)
@@ -237,11 +241,24 @@ func TestSyncWindows(t *testing.T) {
 		s := newShop(t, argo)
 		s.project(fmt.Sprintf(`[{kind: deny, %s, applications: ["%s"], manualSync: false}]`, always, s.name))
 		c := s.commit(s.single(""))
-		s.root("{}")
-		s.patch(s.name, "somebody", "spec: {project: "+s.name+", source: {targetRevision: "+string(c.ID)+"}}\noperation: {initiatedBy: {username: ann}, sync: {revision: "+string(c.ID)+"}}")
-		s.await(s.name, "status.operationState.message", "Sync operation blocked by sync window")
+		s.root(manual)
+		s.patch(s.name, "somebody", "spec: {project: "+s.name+", source: {targetRevision: "+string(c.ID)+"}}")
+		s.parked(s.name, c.ID)
 		s.refused("sync window")
 	})
+}
+
+// parked asks for a sync of an Application until a window parks it: the controller
+// learns of projects and of Applications by different watches.
+func (s *shop) parked(name string, commit source.ID) {
+	s.t.Helper()
+	for blocked := false; !blocked; {
+		s.patch(name, "somebody", "operation: {initiatedBy: {username: ann}, sync: {revision: "+string(commit)+"}}")
+		s.awaitThat(name, "parked or ended its operation", func(o map[string]any) bool {
+			blocked = field(o, "status.operationState.message") == "Sync operation blocked by sync window"
+			return blocked || o["operation"] == nil
+		})
+	}
 }
 
 // An earlier holder of the lease cannot write after a later one, even if it read
@@ -249,7 +266,7 @@ func TestSyncWindows(t *testing.T) {
 func TestFencing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
-	s.root("{}")
+	s.root(manual)
 	first, second := s.commit(s.single("")), s.commit(map[string]string{"README.md": "two\n"})
 	d := s.deliverer()
 	rendering := s.render(first)
@@ -282,7 +299,7 @@ func TestFencing(t *testing.T) {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, devtest.ArgoCD(t))
-	s.root("{}")
+	s.root(manual)
 	c := s.commit(s.single(""))
 	d := s.deliverer()
 	rendering := s.render(c)
