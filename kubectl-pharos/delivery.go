@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
 // deliveryOptions are the flags of a command that delivers.
@@ -58,11 +60,12 @@ func (o *deliveryOptions) check() error {
 }
 
 // holder is that of the maintenance under which to deliver; empty for none.
-func (o *deliveryOptions) holder(repo *source.Repository, target string) (string, error) {
+func (o *deliveryOptions) holder(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (string, error) {
 	if !o.maintained {
 		return "", nil
 	}
-	return recallHolder(repo, target)
+	now, err := o.heldHere(ctx, repo, t, so)
+	return now.Holder, err
 }
 
 // progress prints events until stop is called.

@@ -113,7 +113,7 @@ func (o *deployOptions) prepare(ctx context.Context) (*lifecycle.Lifecycle, life
 	if err != nil {
 		return nil, r, f, err
 	}
-	holder, err := o.holder(repo, t.Name)
+	holder, err := o.holder(ctx, repo, t, so)
 	r = lifecycle.ReconcileRequest{
 		Commit: commit, Repository: repo, Adopt: o.adopt, Maintenance: holder, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun),
 		Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,

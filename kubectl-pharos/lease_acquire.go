@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -73,12 +74,20 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := m.Acquire(ctx, lease.Request{Mode: mode, User: so.Actor, Purpose: o.purpose, For: o.hold, Wait: o.wait})
+	now, err := m.Inspect(ctx)
 	if err != nil {
-		return leaseError(repo, err)
+		return lifecycle.TargetError(err)
 	}
-	if err := rememberHolder(repo, t.Name, held.Holder()); err != nil {
-		linef(o.ErrOut, "warning: %v\nrelease it with: kubectl pharos lease release --holder %s", err, held.Holder())
+	r := lease.Request{Mode: mode, Holder: lease.NewHolder(), User: so.Actor, Purpose: o.purpose, For: o.hold, Wait: o.wait}
+	if err := keepHolder(repo, t.Name, r.Holder, now); err != nil {
+		return err
+	}
+	held, err := m.Acquire(ctx, r)
+	switch {
+	case errors.Is(err, lease.ErrHeld), errors.Is(err, lease.ErrInvalid):
+		return errors.Join(leaseError(repo, err), forgetHolder(repo, t.Name, r.Holder))
+	case err != nil:
+		return leaseError(repo, err)
 	}
 	return o.printLease(o.output, t.Name, held.State())
 }

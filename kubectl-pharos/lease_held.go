@@ -19,7 +19,7 @@ func leaseError(repo *source.Repository, err error) error {
 		Reason: strings.TrimSpace(err.Error()), Holder: held.State.Who(), Mode: string(held.State.Mode), Until: held.State.Expires,
 		Next: "Ask for it, or wait for its end with --wait. Who holds it: kubectl pharos lease show", Err: err,
 	}
-	if ours, err := recallHolder(repo, held.Target); err == nil && ours == held.State.Holder {
+	if keptHere(repo, held.Target, held.State.Holder) {
 		blocked.Next = "It was acquired in this repository. Give it back with: kubectl pharos lease release"
 	}
 	return blocked

@@ -8,58 +8,111 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/atomicfile"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
 
-// holderFile is where the ID of a lease's holder is kept, private to the
-// checkout: whoever knows it can release the lease.
-func holderFile(repo *source.Repository, target string) string {
-	return filepath.Join(repo.GitDir(), "pharos", "lease-"+target)
+// The ID of a holder is kept in a file of its own, private to the checkout: whoever
+// knows it can release the lease. It is written before the lease is acquired, so
+// that a process may be killed right afterwards; and commands that run at once in a
+// checkout never write the same file. Which of the holders has the lease, if any,
+// the lease says.
+
+// holdersOf is the folder, and how the names of a target's files begin there.
+func holdersOf(repo *source.Repository, target string) (folder, prefix string) {
+	return filepath.Join(repo.GitDir(), "pharos", "leases"), target + "." // no target's name has a dot
 }
 
-func rememberHolder(repo *source.Repository, target, holder string) error {
-	name := holderFile(repo, target)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return fmt.Errorf("keep the lease's holder: %w", err)
+// keepHolder is for a lease that is about to be acquired; now is how it stands.
+func keepHolder(repo *source.Repository, target, holder string, now lease.State) error {
+	folder, prefix := holdersOf(repo, target)
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = errors.Join(atomicfile.Write(filepath.Join(folder, prefix+holder), []byte(holder+"\n")), forgetOldHolders(repo, target, now.Holder))
 	}
-	if err := atomicfile.Write(name, []byte(holder+"\n")); err != nil {
+	if err != nil {
 		return fmt.Errorf("keep the lease's holder: %w", err)
 	}
 	return nil
 }
 
-func recallHolder(repo *source.Repository, target string) (string, error) {
-	data, err := os.ReadFile(holderFile(repo, target))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", notSo("there is nothing to release: no lease of target %q was acquired in this repository\n"+
-			"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", target)
-	}
-	return strings.TrimSpace(string(data)), err
+// keptHere says whether a holder's ID, which may be anything, is kept.
+func keptHere(repo *source.Repository, target, holder string) bool {
+	kept := false
+	_ = eachHolder(repo, target, func(id string, _ fs.DirEntry) error {
+		kept = kept || id == holder
+		return nil
+	})
+	return kept
 }
 
-// heldHere recalls the holder's ID, and tells where there is none because nobody holds
-// the lease from where somebody else may.
-func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (string, error) {
-	holder, err := recallHolder(repo, t.Name)
-	if !errors.Is(err, errNotSo) {
-		return holder, err
-	}
-	m, cannot := standard.NewLease(t, so)
-	if cannot != nil {
-		return "", err
-	}
-	if st, cannot := m.Inspect(ctx); cannot == nil && !st.Held {
-		return "", notSo("there is nothing to release: the lease of target %q is free", t.Name)
-	}
-	return "", err
+// forgetHolder removes what was kept of a holder, if anything was.
+func forgetHolder(repo *source.Repository, target, holder string) error {
+	return eachHolder(repo, target, func(id string, file fs.DirEntry) error {
+		if id != holder {
+			return nil
+		}
+		return removeHolder(repo, file)
+	})
 }
 
-// forgetHolder removes what was kept.
-func forgetHolder(repo *source.Repository, target string) error {
-	if err := os.Remove(holderFile(repo, target)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// oldHolder is how long the ID of a holder is kept that does not have the lease. It
+// may still be waiting for it; after two days its process was killed.
+const oldHolder = 48 * time.Hour
+
+func forgetOldHolders(repo *source.Repository, target, current string) error {
+	return eachHolder(repo, target, func(id string, file fs.DirEntry) error {
+		info, err := file.Info()
+		if err != nil || id == current || time.Since(info.ModTime()) < oldHolder {
+			return nil
+		}
+		return removeHolder(repo, file)
+	})
+}
+
+func eachHolder(repo *source.Repository, target string, do func(id string, file fs.DirEntry) error) error {
+	folder, prefix := holdersOf(repo, target)
+	files, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, f := range files {
+		if id, ok := strings.CutPrefix(f.Name(), prefix); ok {
+			errs = append(errs, do(id, f))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// heldHere returns the lease if it was acquired in this repository, whether or not
+// it has run out since.
+func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (lease.State, error) {
+	m, err := standard.NewLease(t, so)
+	if err != nil {
+		return lease.State{}, err
+	}
+	now, err := m.Inspect(ctx)
+	switch {
+	case err != nil:
+		return now, lifecycle.TargetError(err)
+	case now.Holder != "" && keptHere(repo, t.Name, now.Holder):
+		return now, nil
+	case !now.Held:
+		return now, notSo("there is nothing to release: the lease of target %q is free", t.Name)
+	}
+	return now, notSo("there is nothing to release: no lease of target %q was acquired in this repository\n"+
+		"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", t.Name)
+}
+
+func removeHolder(repo *source.Repository, file fs.DirEntry) error {
+	folder, _ := holdersOf(repo, "")
+	if err := os.Remove(filepath.Join(folder, file.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -50,9 +49,11 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		if holder, err = o.heldHere(ctx, repo, t, so); err != nil {
+		here, err := o.heldHere(ctx, repo, t, so)
+		if err != nil {
 			return err
 		}
+		holder = here.Holder
 	}
 	m, err := standard.NewLease(t, so)
 	if err != nil {
@@ -60,7 +61,7 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	}
 	held, err := m.Resume(ctx, holder)
 	if errors.Is(err, lease.ErrLost) {
-		return errors.Join(notSo("there is nothing to release: %v", err), o.forget(repo, t.Name))
+		return errors.Join(notSo("there is nothing to release: %v", err), forgetHolder(repo, t.Name, holder))
 	}
 	if err != nil {
 		return lifecycle.TargetError(err)
@@ -71,7 +72,7 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	if err := held.Release(ctx); err != nil {
 		return lifecycle.TargetError(err)
 	}
-	if err := o.forget(repo, t.Name); err != nil {
+	if err := forgetHolder(repo, t.Name, holder); err != nil {
 		return err
 	}
 	st, err := m.Inspect(ctx)
@@ -79,12 +80,4 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 		return lifecycle.TargetError(err)
 	}
 	return o.printLease(o.output, t.Name, st)
-}
-
-// forget removes the holder's ID that was kept, unless another one was given.
-func (o *leaseReleaseOptions) forget(repo *source.Repository, target string) error {
-	if kept, err := recallHolder(repo, target); o.holder != "" && (err != nil || kept != o.holder) {
-		return nil
-	}
-	return forgetHolder(repo, target)
 }

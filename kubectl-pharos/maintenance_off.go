@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -65,9 +64,11 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		if holder, err = o.heldHere(ctx, repo, t, so); err != nil {
+		here, err := o.heldHere(ctx, repo, t, so)
+		if err != nil {
 			return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lease.State{}, nil, err))
 		}
+		holder = here.Holder
 	}
 	l, err := standard.New(t, so)
 	if err != nil {
@@ -77,7 +78,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	if lost, ok := errors.AsType[*lease.LostError](err); ok {
 		err = notSo("there is nothing to end: %v", err)
 		if !dryRun && lost.State.Holder != holder {
-			err = errors.Join(err, o.forget(repo, t.Name, holder))
+			err = errors.Join(err, forgetHolder(repo, t.Name, holder))
 		}
 		return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lost.State, nil, err))
 	}
@@ -90,7 +91,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 		if !st.IsLive() {
 			linef(o.ErrOut, "warning: the target is not live, and anybody may deliver to it now: kubectl pharos status")
 		}
-		if err := o.forget(repo, t.Name, holder); err != nil {
+		if err := forgetHolder(repo, t.Name, holder); err != nil {
 			return err
 		}
 		if now, err = l.Lease.Inspect(ctx); err != nil {
@@ -98,12 +99,4 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 		}
 	}
 	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, now, wrong, err))
-}
-
-// forget removes the holder's ID that was kept, unless that is another one.
-func (o *maintenanceOffOptions) forget(repo *source.Repository, target, holder string) error {
-	if kept, err := recallHolder(repo, target); err != nil || kept != holder {
-		return nil
-	}
-	return forgetHolder(repo, target)
 }

@@ -68,41 +68,31 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, st, nil, err))
 }
 
-// begin keeps the holder's ID before it acquires the lease. One that is kept is
-// replaced only if nothing is held under it any more.
+// begin keeps the holder's ID before it acquires the lease.
 func (o *maintenanceOnOptions) begin(ctx context.Context, repo *source.Repository, l *lifecycle.Lifecycle, dryRun bool) (lease.State, error) {
 	r := lifecycle.MaintenanceRequest{Holder: lease.NewHolder(), Reason: o.reason, Wait: o.wait, DryRun: dryRun}
 	now, err := l.Lease.Inspect(ctx)
 	if err != nil {
 		return now, lifecycle.TargetError(err)
 	}
-	kept, err := recallHolder(repo, l.Target)
-	ours := err == nil && now.Held && now.Holder == kept
+	ours := now.Held && keptHere(repo, l.Target, now.Holder)
 	switch {
 	case ours && now.Mode == lease.ModeMaintain:
-		r.Holder = kept
+		r.Holder = now.Holder
 	case ours:
 		return now, leaseError(repo, &lease.HeldError{Target: l.Target, State: now, Now: now.Now})
 	case !dryRun:
-		if err := rememberHolder(repo, l.Target, r.Holder); err != nil {
+		if err := keepHolder(repo, l.Target, r.Holder, now); err != nil {
 			return now, err
 		}
 	}
 	st, err := l.StartMaintenance(ctx, r)
-	switch {
-	case dryRun:
-		return st, err
-	case err != nil && errors.Is(err, lifecycle.ErrBlocked):
-		if kept, recallErr := recallHolder(repo, l.Target); recallErr == nil && kept == r.Holder {
-			err = errors.Join(err, forgetHolder(repo, l.Target))
-		}
-		return st, err
-	case err != nil:
-		// It may be held all the same, if the answer was lost: what is kept ends it.
-		return st, err
+	if err != nil && errors.Is(err, lifecycle.ErrBlocked) && !dryRun {
+		return st, errors.Join(err, forgetHolder(repo, l.Target, r.Holder))
 	}
-	// Another process of this repository may have kept its own in between.
-	return st, rememberHolder(repo, l.Target, r.Holder)
+	// After another error it may be held all the same, if the answer was lost: what
+	// is kept ends it.
+	return st, err
 }
 
 // checkDryRun says whether a flag of dryRunFlag asks for one.

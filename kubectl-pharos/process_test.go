@@ -62,6 +62,12 @@ func (p *process) end(s os.Signal) (stderr string, code int) {
 	if err := p.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
+	return p.rest()
+}
+
+// rest waits for the end and returns the rest of stderr and the exit code.
+func (p *process) rest() (stderr string, code int) {
+	p.t.Helper()
 	var rest strings.Builder
 	for p.lines.Scan() {
 		rest.WriteString(p.lines.Text() + "\n")

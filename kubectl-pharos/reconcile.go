@@ -116,7 +116,7 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *deliveryFields) (li
 	if err != nil {
 		return none, err
 	}
-	holder, err := o.holder(repo, t.Name)
+	holder, err := o.holder(ctx, repo, t, so)
 	if err != nil {
 		return none, err
 	}

@@ -72,7 +72,7 @@ func (o *rollbackOptions) rollback(ctx context.Context, f *deliveryFields) (life
 		return none, err
 	}
 	f.Target = t.Name
-	holder, err := o.holder(repo, t.Name)
+	holder, err := o.holder(ctx, repo, t, so)
 	if err != nil {
 		return none, err
 	}
