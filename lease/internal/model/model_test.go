@@ -60,8 +60,9 @@ func TestProtocol(t *testing.T) {
 			m.faults, m.loses, m.lates, m.sleeps, m.abandons = 1, true, true, true, true
 			m.breaks = size(false, true)
 		}),
+		"three processes": with(tested(), func(m *machine) { m.procs = 3 }),
 		"a gate": with(gated(), func(m *machine) {
-			m.faults, m.loses, m.lates, m.opens = size[int8](0, 2), true, true, true
+			m.duration, m.faults, m.loses, m.lates, m.opens = 2, size[int8](0, 1), true, true, true
 		}),
 		"a gate whose lease is broken": with(gated(), func(m *machine) {
 			m.breaks = true
