@@ -57,7 +57,7 @@ func (w *Window) UnmarshalJSON(data []byte) error {
 type Closed struct {
 	Window Window
 	// Until is when the window ends, or for a window that allows, when it
-	// begins.
+	// begins. Zero for one that never ends.
 	Until time.Time
 	// Manual says that an operation which somebody asks for passes.
 	Manual bool
@@ -80,8 +80,12 @@ func Blocking(windows []Window, a *Application, at time.Time) *Closed {
 		case err != nil:
 			return &Closed{Window: w, Reason: fmt.Sprintf("a sync window of its project cannot be read: %v", err)}
 		case w.Kind == "deny" && active:
+			until := "until " + change.UTC().Format(time.RFC3339)
+			if change.IsZero() {
+				until = "always, since its date never comes"
+			}
 			deny = merge(deny, &Closed{Window: w, Until: change, Manual: w.ManualSync,
-				Reason: fmt.Sprintf("the sync window %s of its project denies syncs until %s", w, change.UTC().Format(time.RFC3339))})
+				Reason: fmt.Sprintf("the sync window %s of its project denies syncs %s", w, until)})
 		case w.Kind == "allow" && active:
 			allowed = true
 		case w.Kind == "allow":
@@ -108,7 +112,7 @@ func merge(a, b *Closed) *Closed {
 			return b
 		}
 		return a
-	case b.Until.After(a.Until):
+	case !a.Until.IsZero() && (b.Until.IsZero() || b.Until.After(a.Until)):
 		return b
 	}
 	return a
@@ -164,7 +168,8 @@ func anyGlob(globs, names []string, empty bool) bool {
 	return false
 }
 
-// active says whether the window is open at a time, and when that changes.
+// active says whether the window is open at a time, and when that changes: zero
+// if it never does.
 func (w Window) active(at time.Time) (bool, time.Time, error) {
 	schedule, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(w.Schedule)
 	if err != nil {
@@ -184,7 +189,7 @@ func (w Window) active(at time.Time) (bool, time.Time, error) {
 	local := at.UTC().Add(offset)
 	start := schedule.Next(local.Add(-duration))
 	if start.IsZero() {
-		return false, time.Time{}, nil // a date that never comes
+		return true, time.Time{}, nil // a date that never comes: Argo CD takes it for one long ago
 	}
 	if !start.Before(local) {
 		return false, start.Add(-offset), nil

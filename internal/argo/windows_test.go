@@ -42,6 +42,8 @@ func TestBlocking(t *testing.T) {
 		"bad cron":     {windows: []argo.Window{{Kind: "allow", Schedule: "noon", Duration: "2h", Applications: all}}, blocked: true},
 		"bad length":   {windows: []argo.Window{{Kind: "deny", Schedule: "0 22 * * *", Duration: "long", Applications: all}}, blocked: true},
 		"every hour":   {windows: []argo.Window{{Kind: "deny", Schedule: "0 9-14 * * *", Duration: "61m", Applications: all}}, blocked: true, until: "15:01"},
+		"never comes":  {windows: []argo.Window{{Kind: "deny", Schedule: "0 0 30 2 *", Duration: "1h", Applications: all}, {Kind: "deny", Schedule: "0 11 * * *", Duration: "2h", Applications: all}}, blocked: true, until: "never"},
+		"allows ever":  {windows: []argo.Window{{Kind: "allow", Schedule: "0 0 30 2 *", Duration: "1h", Applications: all}, {Kind: "allow", Schedule: "0 22 * * *", Duration: "2h", Applications: all}}},
 		"braces":       {windows: []argo.Window{{Kind: "deny", Schedule: "0 11 * * *", Duration: "2h", Applications: []string{"{web,sh[n-p]p}"}}}, blocked: true, until: "13:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +55,11 @@ func TestBlocking(t *testing.T) {
 			if c == nil {
 				return
 			}
-			if c.Manual != tt.manual || tt.until != "" && c.Until.UTC().Format("15:04") != tt.until {
+			until := "never"
+			if !c.Until.IsZero() {
+				until = c.Until.UTC().Format("15:04")
+			}
+			if c.Manual != tt.manual || tt.until != "" && until != tt.until {
 				t.Errorf("until %s, manual %v: %s", c.Until, c.Manual, c.Reason)
 			}
 			if !strings.Contains(c.Reason, "project") {
