@@ -67,13 +67,13 @@ func (g *Gate) Close(ctx context.Context, c lease.Claim) error {
 			return nil
 		}
 		if err != nil && stood {
-			return err // it did nothing that was to be taken back
+			return plain(err) // it did nothing that was to be taken back
 		}
 		if terr := g.takeBack(ctx, c); terr != nil {
 			err = errors.Join(err, fmt.Errorf("and its windows could not be taken back, which end by themselves at %s: %w", c.Until.UTC().Format(time.RFC3339), terr))
 		}
 		if err != nil {
-			return err
+			return plain(err)
 		}
 		if !g.config.Clock.Now().Before(end) {
 			return errors.Join(began...)

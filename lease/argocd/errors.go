@@ -17,6 +17,15 @@ import (
 type guardError struct{ err error }
 
 func (e guardError) Error() string { return e.err.Error() }
+func (e guardError) Unwrap() error { return e.err }
+
+// plain is an error as it leaves the package.
+func plain(err error) error {
+	if guard, ok := err.(guardError); ok {
+		return guard.err
+	}
+	return err
+}
 
 // fail says what was attempted on what, and what to do about it.
 func fail(op, object string, err error) error {
@@ -25,9 +34,7 @@ func fail(op, object string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &guard):
-		return guard.err
-	case errors.As(err, &own):
+	case errors.As(err, &guard), errors.As(err, &own):
 		return err
 	}
 	e := &lease.Error{Op: op, Object: object, Err: err}

@@ -48,7 +48,7 @@ func (g *Gate) Extend(ctx context.Context, c lease.Claim) error {
 			return replaceOps(p, f.index, w), nil
 		})
 		if err != nil {
-			return fail(extending, p.String(), err)
+			return plain(fail(extending, p.String(), err))
 		}
 	}
 	return nil

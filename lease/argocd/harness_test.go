@@ -48,6 +48,8 @@ type world struct {
 	dir, url string
 	apps     dynamic.ResourceInterface
 	projects dynamic.ResourceInterface
+	sets     dynamic.ResourceInterface
+	appsIn   func(namespace string) dynamic.ResourceInterface
 	kube     kubernetes.Interface
 	covers   []string // the target's Applications
 	token    int64
@@ -64,7 +66,10 @@ func newWorld(t testing.TB, a *devenv.ArgoCD) *world {
 		return client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: name}).Namespace(a.Namespace())
 	}
 	w := &world{t: t, argo: a, config: c.Config(), name: devtest.Namespace(t, c), dir: t.TempDir(), kube: devtest.Client(t, c.Config()),
-		apps: resource("applications"), projects: resource("appprojects"), token: 1}
+		apps: resource("applications"), projects: resource("appprojects"), sets: resource("applicationsets"), token: 1,
+		appsIn: func(namespace string) dynamic.ResourceInterface {
+			return client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}).Namespace(namespace)
+		}}
 	w.url = a.GitURL() + "/" + w.name + ".git"
 	w.git("init", "-q", "-b", "main")
 	return w
@@ -277,23 +282,25 @@ func (w *world) becomes(folder, value string) *corev1.ConfigMap {
 	return nil
 }
 
-// stays wants an edit to be still there, and Argo CD to know of it.
+// stays wants an edit to be still there when Argo CD knows of it.
 func (w *world) stays(folder, value string) {
 	w.t.Helper()
+	w.await(folder, "known to differ", func(a *unstructured.Unstructured) bool { return text(a, "status.sync.status") == "OutOfSync" })
 	w.compared(folder)
 	if got := w.value(folder); got != value {
 		w.t.Errorf("%s is %q, want that it stays %q", folder, got, value)
-	}
-	if got := text(w.get(folder), "status.sync.status"); got != "OutOfSync" {
-		w.t.Errorf("%s is %s", folder, got)
 	}
 }
 
 // gate is one of the target's.
 func (w *world) gate() *argocd.Gate {
 	w.t.Helper()
-	g, err := argocd.New(argocd.Config{REST: w.config, Namespace: w.argo.Namespace(), Settle: patience,
-		Applications: func(context.Context) ([]string, error) { return w.covers, nil }})
+	return w.gateOf(func(context.Context) ([]string, error) { return w.covers, nil })
+}
+
+func (w *world) gateOf(applications func(context.Context) ([]string, error)) *argocd.Gate {
+	w.t.Helper()
+	g, err := argocd.New(argocd.Config{REST: w.config, Namespace: w.argo.Namespace(), Settle: patience, Applications: applications})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -354,10 +361,34 @@ func (w *world) windows(project string) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return windowsOf(w.t, p)
+}
+
+// awaitProject waits until a project is as wanted.
+func (w *world) awaitProject(name, what string, is func(*unstructured.Unstructured) bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	watch, err := w.projects.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer watch.Stop()
+	for e := range watch.ResultChan() {
+		if p, ok := e.Object.(*unstructured.Unstructured); ok && is(p) {
+			return
+		}
+	}
+	w.t.Fatalf("%s is not %s after %s: %s", name, what, patience, w.spec(name))
+}
+
+// windowsOf are a project's, each as JSON.
+func windowsOf(t testing.TB, p *unstructured.Unstructured) []string {
+	t.Helper()
 	list, _, _ := unstructured.NestedSlice(p.Object, "spec", "syncWindows")
 	var out []string
 	for _, l := range list {
-		out = append(out, string(jsonOf(w.t, l)))
+		out = append(out, string(jsonOf(t, l)))
 	}
 	return out
 }

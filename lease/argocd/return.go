@@ -58,16 +58,12 @@ func (h *handBack) next(r *returning, a *argo.Application) step {
 			r.past.closed = argo.Blocking(p.Spec.SyncWindows, a, h.now())
 		}
 	}
-	r.past.late = false
-	next := settle(a, r.past)
-	if next != r.waits {
-		r.waits, r.since = next, h.config.Clock.Now()
+	r.past.lasts, r.past.answer = 0, h.config.Answer
+	if waits := settle(a, r.past); waits != r.waits {
+		r.waits, r.since = waits, h.config.Clock.Now()
 	}
-	if h.config.Clock.Now().Sub(r.since) > h.config.Answer {
-		r.past.late = true
-		next = settle(a, r.past)
-	}
-	return next
+	r.past.lasts = h.config.Clock.Now().Sub(r.since)
+	return settle(a, r.past)
 }
 
 // move does an Application's next step. It returns the Application if it read or

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pharos-dev/pharos/internal/argo"
 )
@@ -47,12 +48,19 @@ type past struct {
 	// before is the operation that was the last one when the gate was opened, or
 	// when the sync was asked for.
 	before argo.Last
-	// late says that nothing of note has happened for as long as the controller is
-	// given to do by itself what it should.
-	late bool
+	// lasts is how long it has been as it is, answer how long the controller is given
+	// to do by itself what it should.
+	lasts, answer time.Duration
 	// closed is a window of somebody else.
 	closed *argo.Closed
 }
+
+func (p past) late() bool { return p.lasts > p.answer }
+
+// holds is how long nothing must have differed. The controller learns of what is
+// changed on the cluster by watches, and so a little later: it may not know yet of
+// the last thing that was changed under the lease.
+const holds = 3 * time.Second
 
 // settle says what comes next. It is a function of what it is given, so that it
 // can go on in another process: what was done there is done once more at most.
@@ -68,7 +76,7 @@ func settle(a *argo.Application, p past) step {
 	switch {
 	case argo.Parked(a) && p.closed == nil:
 		return step{do: unpark}
-	case argo.Unheard(a) && p.late:
+	case argo.Unheard(a) && p.late():
 		return step{do: nudge}
 	case a.RefreshAsked():
 		return step{wait, "the controller has not answered the request for a refresh"}
@@ -77,6 +85,8 @@ func settle(a *argo.Application, p past) step {
 	}
 	v := argo.Judge(a, argo.Want{Before: p.before})
 	switch {
+	case v.Synced && p.lasts < holds:
+		return step{wait, "nothing differs in it, as far as the controller knows"}
 	case v.Synced:
 		return step{do: settled}
 	case v.Need == argo.NeedSync:
@@ -85,7 +95,7 @@ func settle(a *argo.Application, p past) step {
 		return step{failed, v.Reason}
 	case p.closed != nil && argo.Parked(a):
 		return step{blocked, v.Reason + "; " + p.closed.Reason}
-	case v.Need == argo.NeedRefresh && p.late:
+	case v.Need == argo.NeedRefresh && p.late():
 		return step{do: refresh}
 	}
 	return step{wait, v.Reason}
@@ -101,14 +111,14 @@ func outOfSync(a *argo.Application, p past, reason string) step {
 	switch {
 	case p.closed != nil:
 		return step{blocked, reason + "; " + p.closed.Reason}
-	case p.synced && !p.late:
+	case p.synced && !p.late():
 		return step{wait, reason} // it may have been compared before the sync had ended
 	case p.synced:
 		return step{failed, "it was synced, and still differs: " + reason}
 	case !a.Automated() && !wasAt(a):
 		return step{failed, fmt.Sprintf("%s; its policy is manual, and it was not at the revision %s before: sync it when that is wanted: argocd app sync %s",
 			reason, strings.Join(a.Revisions(), ", "), a.Metadata.Name)}
-	case restores(a) && !p.late:
+	case restores(a) && !p.late():
 		return step{wait, reason + ", which Argo CD restores"}
 	}
 	return step{do: resync}

@@ -3,6 +3,7 @@ package argocd
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pharos-dev/pharos/internal/argo"
 )
@@ -43,7 +44,7 @@ func TestSettle(t *testing.T) {
 	t.Parallel()
 	before := argo.LastOf(application(t, app(broken)))
 	looked := past{asked: true, before: before}
-	late := past{asked: true, before: before, late: true}
+	late := past{asked: true, before: before, lasts: time.Minute}
 	synced := past{asked: true, synced: true, before: before}
 	others := &argo.Closed{Reason: "closed by others"}
 	for name, tt := range map[string]struct {
@@ -64,9 +65,10 @@ func TestSettle(t *testing.T) {
 		"not heard while it runs":     {app(healing, inSync, running, seen, asked), late, wait, "has not answered"},
 		"runs":                        {app(healing, outOfSyn, running, seen), past{}, wait, "begun by ann"},
 		"runs on":                     {app(healing, outOfSyn, running, seen), late, wait, "begun by ann"},
-		"in sync":                     {app(healing, inSync, succeeded, seen), looked, settled, ""},
-		"in sync and unhealthy":       {app(healing, inSync, succeeded, seen, `"health":{"status":"Degraded"}`), looked, settled, ""},
-		"in sync, failed before":      {app(healing, inSync, broken, seen), looked, settled, ""},
+		"in sync":                     {app(healing, inSync, succeeded, seen), late, settled, ""},
+		"in sync, as far as known":    {app(healing, inSync, succeeded, seen), looked, wait, "as far as the controller knows"},
+		"in sync and unhealthy":       {app(healing, inSync, succeeded, seen, `"health":{"status":"Degraded"}`), late, settled, ""},
+		"in sync, failed before":      {app(healing, inSync, broken, seen), late, settled, ""},
 		"heals":                       {app(healing, outOfSyn, succeeded, seen), looked, wait, "Argo CD restores"},
 		"heals not":                   {app(healing, outOfSyn, succeeded, seen), late, resync, ""},
 		"self-heal off":               {app(automated, outOfSyn, succeeded, seen), looked, resync, ""},
@@ -78,7 +80,7 @@ func TestSettle(t *testing.T) {
 		"manual, never":               {app(manual, outOfSyn, seen), looked, failed, "argocd app sync"},
 		"closed by others":            {app(automated, outOfSyn, succeeded, seen), past{asked: true, closed: others}, blocked, "closed by others"},
 		"synced just now":             {app(automated, outOfSyn, succeeded, seen), synced, wait, "OutOfSync"},
-		"synced in vain":              {app(automated, outOfSyn, succeeded, seen), past{asked: true, synced: true, late: true, before: before}, failed, "still differs"},
+		"synced in vain":              {app(automated, outOfSyn, succeeded, seen), past{asked: true, synced: true, lasts: time.Minute, before: before}, failed, "still differs"},
 		"sync failed":                 {app(automated, outOfSyn, broken, seen), past{asked: true, synced: true}, failed, "its sync failed"},
 		"not looked at since":         {app(healing, inSync, succeeded, `"reconciledAt":"2026-11-30T10:00:00Z"`), looked, wait, "since its last operation"},
 		"not looked at for long":      {app(healing, inSync, succeeded, `"reconciledAt":"2026-11-30T10:00:00Z"`), late, refresh, ""},
@@ -88,7 +90,7 @@ func TestSettle(t *testing.T) {
 		"project that does not allow": {app(healing, seen, `"conditions":[{"type":"InvalidSpecError","message":"not permitted"}]`), looked, failed, "not permitted"},
 		"several, at other revisions": {app(`"spec":{"sources":[{"path":"a"},{"path":"b"}]}`, `"sync":{"status":"OutOfSync","revisions":["1","2"],"comparedTo":{"sources":[{"path":"a"},{"path":"b"}]}}`, seen, `"history":[{"revisions":["1","3"],"sources":[{"path":"a"},{"path":"b"}]}]`), looked, failed, "1, 2"},
 		"several, at the same":        {app(`"spec":{"sources":[{"path":"a"},{"path":"b"}]}`, `"sync":{"status":"OutOfSync","revisions":["1","2"],"comparedTo":{"sources":[{"path":"a"},{"path":"b"}]}}`, seen, `"history":[{"revisions":["1","2"],"sources":[{"path":"a"},{"path":"b"}]}]`), looked, resync, ""},
-		"only to be pruned":           {app(automated, outOfSyn, succeeded, seen, `"resources":[{"kind":"Service","name":"x","status":"OutOfSync","requiresPruning":true}]`), looked, settled, ""},
+		"only to be pruned":           {app(automated, outOfSyn, succeeded, seen, `"resources":[{"kind":"Service","name":"x","status":"OutOfSync","requiresPruning":true}]`), late, settled, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +122,7 @@ func FuzzSettle(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p := past{asked: bits&1 != 0, synced: bits&2 != 0, late: bits&4 != 0}
+		p := past{asked: bits&1 != 0, synced: bits&2 != 0, lasts: time.Duration(bits&4) * time.Second}
 		if bits&8 != 0 {
 			p.closed = &argo.Closed{Reason: "others"}
 		}
@@ -142,7 +144,7 @@ func FuzzSettle(f *testing.F) {
 				t.Errorf("it is to be synced with %+v", p)
 			}
 		case settled:
-			if a.Metadata.DeletionTimestamp.IsZero() && !p.asked {
+			if a.Metadata.DeletionTimestamp.IsZero() && (!p.asked || p.lasts < holds) {
 				t.Error("it is settled before the controller has looked")
 			}
 		default:
