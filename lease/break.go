@@ -42,7 +42,8 @@ func (r BreakRequest) check() error {
 // Break ends the lease of whoever holds it, in any mode, and then lets the gate
 // sweep what was closed for it. The holder's next Check, Renew or Resume is an
 // ErrLost that says who broke it and why; see State.Broken, which stays until
-// the lease is broken again.
+// the lease is broken again. Like any lease that has ended, it can be acquired
+// after the grace: what its holder has checked may still be on its way.
 //
 // Errors: ErrInvalid; a *HeldError, which is an ErrHeld, if Holder is not who
 // holds it, or if somebody else acquired it since Break began; ErrNotHeld if
@@ -88,7 +89,7 @@ func (m *Manager) breakRecord(ctx context.Context, req BreakRequest) (State, err
 		switch {
 		case annotation != "" && r.lease != nil && r.lease.Annotations[keys.LeaseBroken] == annotation:
 			return s, nil // our own write, whose answer was lost
-		case !s.Held:
+		case s.over():
 			return s, notHeld(s)
 		case req.Holder != "" && s.Holder != req.Holder:
 			return s, &HeldError{Target: m.config.Target, State: s, Now: s.Now}
@@ -100,7 +101,7 @@ func (m *Manager) breakRecord(ctx context.Context, req BreakRequest) (State, err
 				return s, err
 			}
 		}
-		w, err := m.client.put(ctx, broken(r.lease, annotation))
+		w, err := m.client.put(ctx, broken(r.lease, s, annotation))
 		if err == nil {
 			return m.state(w), nil
 		}
@@ -113,10 +114,10 @@ func (m *Manager) breakRecord(ctx context.Context, req BreakRequest) (State, err
 // notHeld says why there is nothing to break.
 func notHeld(s State) error {
 	switch {
+	case s.Broken != nil && (s.Holder == "" || s.Broken.Holder == s.Holder):
+		return fmt.Errorf("%w: %s", ErrNotHeld, s.Broken)
 	case s.Holder != "":
 		return fmt.Errorf("%w: that of %s ran out at %s", ErrNotHeld, s.Who(), s.Expires.Format(time.RFC3339))
-	case s.Broken != nil:
-		return fmt.Errorf("%w: %s", ErrNotHeld, s.Broken)
 	}
 	return ErrNotHeld
 }

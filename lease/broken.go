@@ -65,10 +65,20 @@ func (b *Broken) String() string {
 	return fmt.Sprintf("%s broke it at %s: %s", b.By, b.At.Format(time.RFC3339), b.Reason)
 }
 
-// broken returns the Lease without a holder, and with an annotation that says
-// who took it away.
-func broken(l *coordinationv1.Lease, annotation string) *coordinationv1.Lease {
-	l = released(l)
+// over says that nobody has the lease any more, though others may still have to
+// wait for the grace.
+func (s State) over() bool { return !s.Held || s.brokenFor(s.Holder) }
+
+// brokenFor says that it was holder whose lease was broken last.
+func (s State) brokenFor(holder string) bool { return s.Broken != nil && s.Broken.Holder == holder }
+
+// broken returns the Lease, whose state is s, as it ends now, and with an
+// annotation that says why. The second is that which the Date cuts off.
+func broken(l *coordinationv1.Lease, s State, annotation string) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	if end := s.Now.Add(time.Second); s.Expires.IsZero() || s.Expires.After(end) {
+		setEnd(l, s.Now, end)
+	}
 	setAnnotation(l, keys.LeaseBroken, annotation)
 	return l
 }

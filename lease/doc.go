@@ -18,11 +18,13 @@
 //	pharos.dev/lease-purpose    for people
 //	pharos.dev/lease-covers     a JSON array of the names that it covers; absent for all
 //	pharos.dev/lease-expires    the end, for people
+//	pharos.dev/lease-broken     a JSON object: who broke the lease last, when and why, and whose it was
 //
 // The fencing token grows by one with every acquisition, whoever acquires. So
 // that it never goes back, the Lease is never deleted: releasing it clears the
-// holder and all else. A Lease with a holder that something else wrote is held
-// until it ends, and if it has no end, until its holder is cleared.
+// holder and all else, but for lease-broken. A Lease with a holder that something
+// else wrote is held until it ends, and if it has no end, until its holder is
+// cleared.
 //
 // # Time
 //
@@ -42,11 +44,64 @@
 //     later than its end plus the grace. One answer is enough to judge a lease
 //     of any length: nobody has to have watched it.
 //   - An end that has passed is never moved. The holder reads the Date before
-//     it renews, and again from the answer to the renewal; if the end had passed
-//     by then, it takes the renewal back and has lost the lease. That is how a
-//     machine finds out that slept, whose monotonic clock may have slept too.
+//     it renews, and again from the answer to the renewal. If the end had passed
+//     by then, it has lost the lease, and gives it the end back that it had:
+//     others are still to wait for the grace. That is how a machine finds out
+//     that slept, whose monotonic clock may have slept too. If it knew an end
+//     that has passed, a later one in the record does not help it: that came
+//     from a write of its own that was long on its way.
+//   - What a gate closes ends at the lease's end plus the grace, when others may
+//     acquire the lease.
 //   - The margin, the grace and the second between them are what API servers
 //     whose clocks differ, and writes on their way, have in total.
+//
+// # Gates
+//
+// The record keeps away who asks for it. What asks nobody, such as a controller
+// that heals by itself, is kept away by a [Gate] while the lease is held in mode
+// borrow. It closes what the lease covers and nothing else. The order of things:
+//
+//	Acquire    look up what is covered, write the record, sweep, close the gate, look at the record
+//	Renew      look at the record, extend the gate, move the record's end
+//	Open       open the gate, after which renewals move the record alone
+//	Release    open the gate, clear the record
+//	Break      end the record, sweep
+//
+// So whatever is closed was closed for a record, by which anybody can judge it;
+// and a record never says for longer that something is borrowed than the gate is
+// closed, but while it is being handed back. What a kill leaves, and who mends it:
+//
+//	killed in                              leaves                                    until
+//	Acquire, before the gate is closed     a record, and an open gate                it is released or broken, or ends
+//	Renew, before the record is moved      a gate that is closed for longer          the next renewal, or a sweep after the record's end
+//	Release, before the record is cleared  a record, and an open gate                another Release, or its end
+//	Break, before it sweeps                a record that is over, and a closed gate  another Break, or a sweep
+//
+// A sweep opens what was closed for holders that have the lease no more. Every
+// Acquire begins with one, in any mode, and goes on if it fails. [Manager.Sweep]
+// does nothing else, needs no lease, and can be called at any time: by what shows
+// the lease, and by a watchdog, [Manager.Watch]. It judges what is closed by its
+// holder and token, which it reads together with the Date, and leaves alone what
+// has a higher token: that belongs to who acquired the lease meanwhile. Without any
+// sweep the gate ends by itself.
+//
+// The gate waits for what is being written before it closes, for as long as the
+// request says. The record does not end meanwhile: the gate waits for half of what
+// is left of it at most, then the record is renewed, then the gate waits again.
+//
+// Every renewal looks whether the gate stands, also when the end has reached its
+// Max. If somebody opened it, the lease is lost, with [ErrOpened] as the cause. If
+// the gate only fails or hangs, the renewal has failed and is tried again: the
+// lease is held until its end as before.
+//
+// # Breaking it
+//
+// [Manager.Break] ends a lease that is somebody else's, in any mode: it writes down
+// who does so and why, moves the end to now, and lets the gate sweep. In this order,
+// since it is the record that keeps the holder from closing the gate once more. The
+// holder's next Check, Renew or Resume is an ErrLost that names who broke it, also
+// if others have acquired the lease since, until it is broken again. Others can
+// acquire it after the grace, as after any end.
 //
 // # Writing under it
 //
@@ -70,6 +125,10 @@
 //   - The same for a write of the Lease whose answer was lost: a late
 //     acquisition can still land when its process has given up. Nobody works
 //     under it; it ends by itself.
+//   - A gate that a holder closes after its lease was broken and swept, by a
+//     write that was on its way: the holder looks at the record once more and
+//     opens it; if it is killed before, the next sweep does.
+//   - What is written between two looks at a gate that somebody opened.
 //   - Writers that do not ask for the lease, and people who edit it. Who
 //     deletes the Lease lets its token begin anew; the holder notices, because
 //     the UID differs.
@@ -79,8 +138,10 @@
 //
 // # API calls
 //
-// Inspect and Resume make one, Acquire two, Check at most one, Renew two,
-// Release one. Acquire makes one more for each RetryPeriod that it waits.
+// Inspect and Resume make one, Acquire and Break two, Check at most one, Renew
+// two, Release one. Acquire makes one more for each RetryPeriod that it waits. A
+// gate adds its own, one for each time that it calls its Guard, and three to an
+// Acquire in mode borrow, one to a Release.
 //
 // # Rights
 //
@@ -90,4 +151,6 @@
 //	- apiGroups: [coordination.k8s.io]
 //	  resources: [leases]
 //	  verbs: [get, create, update]
+//
+// Whoever has them can break a lease. What a gate needs is in its package.
 package lease

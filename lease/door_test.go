@@ -120,6 +120,9 @@ type process struct {
 
 var errKilled = errors.New("the process was killed")
 
+// errDone says that a fault did what there was to do.
+var errDone = errors.New("done")
+
 // process returns one whose machine's clock jumps where it waits.
 func (w *world) process(t *testing.T, d *door, change ...func(*lease.Config)) *process {
 	t.Helper()
@@ -180,7 +183,10 @@ func (p *process) gate(ctx context.Context, name string, c lease.Claim, effect f
 		fault := p.faults[name]
 		p.mu.Unlock()
 		if fault != nil {
-			if err := fault(ctx, c); err != nil {
+			switch err := fault(ctx, c); {
+			case err == errDone:
+				return nil
+			case err != nil:
 				return err
 			}
 		}

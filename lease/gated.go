@@ -21,6 +21,16 @@ func (m *Manager) claim(s State) Claim {
 	}
 }
 
+// leftover is the claim of whoever has the lease: what is closed for anybody else
+// is left over.
+func (m *Manager) leftover(s State) Claim {
+	c := m.claim(s)
+	if s.over() {
+		c.Holder = ""
+	}
+	return c
+}
+
 // claimAt is the claim of this holder at now, for a lease that ends at end: the
 // gate opens by itself when others may acquire it.
 func (h *Held) claimAt(now, end time.Time) Claim {

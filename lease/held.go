@@ -120,7 +120,7 @@ func (h *Held) verify(r reading) error {
 	switch {
 	case r.lease == nil:
 		return h.lose(h.m.lost(s, "it was deleted"))
-	case s.Holder != h.holder:
+	case s.Holder != h.holder || s.brokenFor(h.holder):
 		return h.lose(h.m.lost(s, notOurs(s, h.holder)))
 	case s.Token > h.token && r.lease.UID == h.uid:
 		return h.lose(h.m.lost(s, "its holder took it up elsewhere"))

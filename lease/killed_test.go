@@ -120,7 +120,7 @@ var deadlies = map[string]deadly{
 			return err
 		},
 		left: func(t *testing.T, s lease.State, closed []lease.Claim) {
-			if s.Held {
+			if !over(s) {
 				covered(t, s, closed)
 			}
 		},
@@ -188,7 +188,7 @@ func (w *world) kill(t *testing.T, op deadly, n int, late bool) bool {
 	if err != nil {
 		t.Errorf("step %d: %v", n, err)
 	}
-	if after := d.standing(s.Now); s.Held && len(after) != len(before) || !s.Held && len(after) > 0 {
+	if after := d.standing(s.Now); !over(s) && len(after) != len(before) || over(s) && len(after) > 0 {
 		t.Errorf("step %d: %+v, and Sweep left %+v of %+v", n, s, after, before)
 	}
 	if op.again != nil {
@@ -199,7 +199,7 @@ func (w *world) kill(t *testing.T, op deadly, n int, late bool) bool {
 			t.Errorf("step %d: %v", n, err)
 		}
 	}
-	if s := inspect(t, next.Manager); s.Held || len(d.closed) > 0 {
+	if s := inspect(t, next.Manager); !over(s) || len(d.closed) > 0 {
 		t.Errorf("step %d (late: %t) left %+v, closed %+v", n, late, s, d.closed)
 	}
 	if h != nil {
@@ -210,5 +210,6 @@ func (w *world) kill(t *testing.T, op deadly, n int, late bool) bool {
 			t.Errorf("step %d: its holder learns %v", n, err)
 		}
 	}
+	w.server.advance(time.Minute)
 	return killed
 }

@@ -40,7 +40,7 @@ type State struct {
 	// Now is the API server's time when the lease was read, in whole seconds.
 	Now time.Time
 	// Broken says who broke the lease last, whoever has acquired it since; nil if
-	// nobody did.
+	// nobody did. If it was Holder's, that is held no more than for the grace.
 	Broken *Broken
 }
 
@@ -66,6 +66,8 @@ func (e *HeldError) Error() string {
 		fmt.Fprintf(&b, " in mode %s", e.State.Mode)
 	}
 	switch {
+	case e.State.brokenFor(e.State.Holder):
+		fmt.Fprintf(&b, " and was broken by %s at %s: it can be acquired in a few seconds", e.State.Broken.By, e.State.Broken.At.Format(time.RFC3339))
 	case e.State.Expires.IsZero():
 		b.WriteString(" until it is released")
 	case e.State.Expires.After(e.Now):

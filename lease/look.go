@@ -47,11 +47,7 @@ func (m *Manager) Look(ctx context.Context) (State, []Closed, error) {
 	if !ok {
 		return s, nil, nil
 	}
-	c := m.claim(s)
-	if !s.Held {
-		c.Holder = ""
-	}
-	closed, err := gate.Look(ctx, c)
+	closed, err := gate.Look(ctx, m.leftover(s))
 	if err != nil {
 		return s, nil, m.fail(op, &gateError{"look at the gate", err})
 	}

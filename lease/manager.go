@@ -341,7 +341,7 @@ func (m *Manager) lost(s State, reason string) error {
 // notOurs says what became of the lease of holder, whose it is not any more.
 func notOurs(s State, holder string) string {
 	switch {
-	case s.Broken != nil && s.Broken.Holder == holder:
+	case s.brokenFor(holder):
 		return s.Broken.String()
 	case s.Holder == "":
 		return "it was released"

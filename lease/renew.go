@@ -119,6 +119,7 @@ func (h *Held) renew(ctx context.Context, d time.Duration, gated bool) error {
 // released instead: others are to wait for the grace after that end, since a write
 // that the lease guarded may still be on its way.
 func (h *Held) takeBack(ctx context.Context, before, after *coordinationv1.Lease) error {
+	written := h.m.state(reading{lease: after}).Expires
 	var t tries
 	for {
 		_, err := h.m.client.put(ctx, restored(after, before))
@@ -132,7 +133,7 @@ func (h *Held) takeBack(ctx context.Context, before, after *coordinationv1.Lease
 		if err != nil {
 			return err
 		}
-		if s := h.m.state(r); s.Holder != h.holder || s.Token != h.token {
+		if s := h.m.state(r); s.Holder != h.holder || s.Token != h.token || !s.Expires.Equal(written) {
 			return nil
 		}
 		after = r.lease

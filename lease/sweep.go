@@ -28,10 +28,7 @@ func (m *Manager) sweep(ctx context.Context, s State) (Report, error) {
 	if m.config.Gate == nil {
 		return Report{}, nil
 	}
-	c := m.claim(s)
-	if !s.Held {
-		c.Holder = "" // whose lease ran out is nobody
-	}
+	c := m.leftover(s)
 	var report Report
 	err := atGate(ctx, "sweep the gate", maxDuration, func(ctx context.Context) (err error) {
 		report, err = m.config.Gate.Sweep(ctx, c)
