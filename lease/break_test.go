@@ -12,8 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lease"
 )
@@ -110,6 +113,34 @@ func TestBreak(t *testing.T) {
 				t.Errorf("the first holder, of whom the record says nothing any more: %v", err)
 			}
 		})
+	}
+}
+
+// Breaking takes the documented rights and no others.
+func TestBreakRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	acquire(t, w.manager(t), maintain)
+	config := w.config(w.server)
+	for _, verbs := range [][]string{{"get"}, {"get", "create", "update"}} {
+		user, name := devtest.User(t, w.cluster, w.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{{
+			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: verbs,
+		}}})
+		config.REST = withServerTime(user, w.server.Now)
+		_, err := manager(t, config).Break(t.Context(), hotfix)
+		if len(verbs) > 1 {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		var e *lease.Error
+		if !apierrors.IsForbidden(err) || !errors.As(err, &e) || e.Advice == "" || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want who is forbidden what, and what to do", err)
+		}
+		if s := inspect(t, w.manager(t)); over(s) {
+			t.Errorf("%+v", s)
+		}
 	}
 }
 

@@ -78,3 +78,50 @@ func Example() {
 	}
 	_ = write
 }
+
+// A person borrows what they work on, and hands it back. Whatever happens to the
+// process, the target returns by itself.
+func Example_borrow() {
+	borrow := func(ctx context.Context, config lease.Config, gate lease.Gate, work func(context.Context) error) error {
+		config.Gate = gate // such as that of package lease/argocd
+		m, err := lease.New(config)
+		if err != nil {
+			return err
+		}
+		held, err := m.Acquire(ctx, lease.Request{
+			Mode: lease.ModeBorrow, User: "ann@laptop", Purpose: "debug the checkout",
+			Covers: []string{"checkout"}, Wait: time.Minute, // until a sync that runs has ended
+		})
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		lost, stop := held.Keep(ctx)
+		go func() { cancel(<-lost) }() // who broke it and why, or that the gate was opened
+		err = errors.Join(work(ctx), context.Cause(ctx))
+		stop()
+
+		ctx, cancelBack := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancelBack()
+		report, oerr := held.Open(ctx)
+		for _, p := range report.Pending {
+			fmt.Printf("%s has yet to come back: %s\n", p.Name, p.Reason)
+		}
+		return errors.Join(err, oerr, held.Release(ctx))
+	}
+	_ = borrow
+}
+
+// A holder learns who broke its lease, and why.
+func ExampleLostError() {
+	broken := &lease.Broken{
+		By: "bob@desk", Reason: "a hotfix has to go out", At: time.Date(2026, 3, 4, 14, 0, 0, 0, time.UTC),
+		Holder: "HOLDER", User: "ann@laptop", Token: 12,
+	}
+	var err error = &lease.LostError{Target: "devbox", Reason: broken.String(), State: lease.State{Token: 12, Broken: broken}}
+	fmt.Println(errors.Is(err, lease.ErrLost))
+	fmt.Println(err)
+	// Output:
+	// true
+	// the lease of target "devbox" is lost: bob@desk broke it at 2026-03-04T14:00:00Z: a hotfix has to go out
+}

@@ -337,6 +337,26 @@ func TestCloseFails(t *testing.T) {
 	}
 }
 
+// A gate that hangs is waited for no longer than the lease lasts.
+func TestCloseHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := newDoor()
+	p := w.process(t, d)
+	p.fail("close", func(ctx context.Context, c lease.Claim) error {
+		d.close(c)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	_, err := p.Acquire(t.Context(), lease.Request{Mode: lease.ModeBorrow, For: 5 * time.Second, Wait: time.Hour})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "close the gate: it took longer than 2s") {
+		t.Errorf("%v, want that the gate took too long", err)
+	}
+	if s := inspect(t, p.Manager); s.Held || len(d.closed) > 0 {
+		t.Errorf("%+v, closed %+v", s, d.closed)
+	}
+}
+
 // While the gate waits, the lease does not end: it is renewed as often as needed,
 // and the gate is closed until its end when it is closed at last.
 func TestAcquireWaitsForTheGate(t *testing.T) {

@@ -177,6 +177,72 @@ func TestSleepInRenewal(t *testing.T) {
 	}
 }
 
+// What a renewal that came too late moved is moved back, and others wait for the
+// grace after the end that was: what its holder had checked may be on its way.
+func TestTakenBackWithGrace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	machine := newClock()
+	config := w.config(machine)
+	asleep := true
+	config.REST = before(config.REST, func(r *http.Request) {
+		if r.Method == http.MethodPut && asleep {
+			asleep = false
+			w.server.advance(19*time.Minute + time.Second)
+		}
+	})
+	h := acquire(t, manager(t, config), borrow)
+	w.server.advance(time.Minute)
+	if err := h.Renew(t.Context()); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Renew: %v, want ErrLost", err)
+	}
+	_, err := w.manager(t).Acquire(t.Context(), deliver)
+	if !errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), "ran out at") {
+		t.Errorf("in the grace: %v, want ErrHeld", err)
+	}
+	w.server.advance(5 * time.Second)
+	acquire(t, w.manager(t), deliver)
+}
+
+// A machine that falls asleep in the middle of a renewal, whose write lands after
+// the end, and whose answer is lost: the end that it then reads does not count.
+func TestLostRenewalAfterSleep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	machine := newClock()
+	machine.jumps = true
+	config := w.config(machine)
+	asleep := true
+	lost := rest.CopyConfig(config.REST)
+	lost.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodPut || !asleep {
+				return next.RoundTrip(r)
+			}
+			asleep = false
+			w.server.advance(19*time.Minute + 30*time.Second)
+			resp, err := next.RoundTrip(r)
+			if err != nil {
+				return nil, err
+			}
+			_ = resp.Body.Close()
+			return nil, errors.New("connection reset by peer")
+		})
+	})
+	config.REST = lost
+	h := acquire(t, manager(t, config), borrow)
+	w.server.advance(time.Minute)
+	if err := h.Renew(t.Context()); !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "it ran out at") {
+		t.Errorf("Renew: %v, want ErrLost", err)
+	}
+	if s := inspect(t, w.manager(t)); !s.Expires.After(s.Now) {
+		t.Errorf("%+v, want that the write went through", s)
+	}
+	if err := h.Check(t.Context()); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Check: %v, want ErrLost", err)
+	}
+}
+
 // The end moves with every renewal, never back, and never past the limit.
 func TestRenewals(t *testing.T) {
 	t.Parallel()
