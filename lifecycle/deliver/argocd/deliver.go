@@ -197,7 +197,11 @@ func (v *delivery) open(ctx context.Context, p *part) error {
 		}
 		v.projects[name] = project
 	}
-	closed := argo.Blocking(project.Spec.SyncWindows, a, v.now())
+	windows := project.Spec.SyncWindows
+	if v.onlyLooks() {
+		windows = slices.DeleteFunc(slices.Clone(windows), v.swept)
+	}
+	closed := argo.Blocking(windows, a, v.now())
 	if closed == nil || closed.Manual {
 		return nil
 	}
@@ -205,4 +209,11 @@ func (v *delivery) open(ctx context.Context, p *part) error {
 		Reason: fmt.Sprintf("%s cannot be synced: %s", p, closed.Reason), Until: closed.Until,
 		Next: "Deliver when it is over, or look at the windows: argocd proj windows list " + name,
 	}
+}
+
+// swept says whether a window is of a lease of the same target: who acquires the
+// lease, as a delivery does before it writes, ends what earlier holders left.
+func (v *delivery) swept(w argo.Window) bool {
+	m, err := w.Mark()
+	return err == nil && m != nil && m.Target == v.r.Target
 }
