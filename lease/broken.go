@@ -42,8 +42,8 @@ func (b Broken) encode() (string, error) {
 	return string(data), err
 }
 
-// parseBroken reads the annotation, nil if it says nothing that can be read.
-// Nothing is decided by it but what a holder is told that lost the lease.
+// parseBroken reads the annotation, nil if it says nothing that can be read. What
+// it says is believed: whoever can write it can take the lease away as well.
 func parseBroken(text string) *Broken {
 	if text == "" || len(text) > maxBroken {
 		return nil

@@ -16,6 +16,9 @@ func (m *Manager) resolve(ctx context.Context, covers []string) ([]string, error
 	if err := checkCovers(names); err != nil {
 		return nil, fmt.Errorf("%w: what is to be covered: %w", ErrInvalid, err)
 	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: the target has nothing that a lease in mode %s could cover", ErrInvalid, ModeBorrow)
+	}
 	return names, nil
 }
 

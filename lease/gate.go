@@ -20,7 +20,8 @@ type Gate interface {
 	// Resolve returns the names that a lease of these covers, sorted: the names of
 	// all that the target has if there are none. It writes nothing. The error
 	// matches ErrInvalid for a name that is not one of the target's, or that
-	// cannot be closed without closing more than it names.
+	// cannot be closed without closing more than it names, and if there is nothing
+	// to cover.
 	Resolve(ctx context.Context, covers []string) ([]string, error)
 	// Close closes the gate until c.Until, once nothing is being written to what
 	// it covers. It waits for that for as long as ctx lasts, at most c.Wait; then,
@@ -54,8 +55,7 @@ type Claim struct {
 	Token  int64
 	// User and Purpose are for people.
 	User, Purpose string
-	// Covers are names as Resolve returned them; if it returned none, there is
-	// nothing to close. Not used by Sweep.
+	// Covers are names as Resolve returned them, at least one. Not used by Sweep.
 	Covers []string
 	// Now and Until are times of the API server's clock, in whole seconds. Until
 	// is when the gate opens by itself: the end of the lease and its grace. Zero

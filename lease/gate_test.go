@@ -168,7 +168,7 @@ func TestCoversAreResolved(t *testing.T) {
 	if _, err := p.Acquire(t.Context(), unknown); !errors.Is(err, lease.ErrHeld) {
 		t.Errorf("%v, want ErrHeld", err)
 	}
-	for name, names := range map[string][]string{"control characters": {"a\x1b[2J"}, "too many": {strings.Repeat("a", 70_000)}} {
+	for name, names := range map[string][]string{"nothing": nil, "control characters": {"a\x1b[2J"}, "too many": {strings.Repeat("a", 70_000)}} {
 		w := newWorld(t)
 		p := w.process(t, &door{names: names})
 		if _, err := p.Acquire(t.Context(), borrowAll); !errors.Is(err, lease.ErrInvalid) {
