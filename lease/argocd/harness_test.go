@@ -52,7 +52,6 @@ type world struct {
 	appsIn   func(namespace string) dynamic.ResourceInterface
 	kube     kubernetes.Interface
 	covers   []string // the target's Applications
-	token    int64
 }
 
 func newWorld(t testing.TB, a *devenv.ArgoCD) *world {
@@ -66,7 +65,7 @@ func newWorld(t testing.TB, a *devenv.ArgoCD) *world {
 		return client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: name}).Namespace(a.Namespace())
 	}
 	w := &world{t: t, argo: a, config: c.Config(), name: devtest.Namespace(t, c), dir: t.TempDir(), kube: devtest.Client(t, c.Config()),
-		apps: resource("applications"), projects: resource("appprojects"), sets: resource("applicationsets"), token: 1,
+		apps: resource("applications"), projects: resource("appprojects"), sets: resource("applicationsets"),
 		appsIn: func(namespace string) dynamic.ResourceInterface {
 			return client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}).Namespace(namespace)
 		}}
@@ -311,12 +310,16 @@ func (w *world) gateOf(applications func(context.Context) ([]string, error)) *ar
 // machine's. A window of it lasts for d from now on.
 func (w *world) claim(d time.Duration, folders ...string) lease.Claim {
 	now := time.Now().UTC().Truncate(time.Second)
-	c := lease.Claim{Namespace: w.name, Name: "pharos-devbox", Target: "devbox", Holder: "HOLDER", Token: w.token, User: "ann@laptop", Purpose: "try something",
-		Now: now, Until: now.Add(d), Wait: patience}
+	var names []string
 	for _, f := range folders {
-		c.Covers = append(c.Covers, w.named(f))
+		names = append(names, w.named(f))
 	}
-	return c
+	return claimOf(w.name, now, now.Add(d), names...)
+}
+
+func claimOf(namespace string, now, until time.Time, covers ...string) lease.Claim {
+	return lease.Claim{Namespace: namespace, Name: "pharos-devbox", Target: "devbox", Holder: "HOLDER", Token: 1, User: "ann@laptop", Purpose: "try something",
+		Covers: covers, Now: now, Until: until, Wait: patience}
 }
 
 // sweep is the claim of who sweeps after a time, when nobody has the lease.
