@@ -15,6 +15,7 @@ import (
 type pointers struct {
 	paths   []string
 	entries int
+	steps   int64 // as if nothing had been known
 }
 
 // lfsLook looks for pointers in the pruned tree of an image.
@@ -27,10 +28,8 @@ type lfsLook struct {
 // match. What is found in the same directory under patterns that say the same of
 // it is computed once for all images.
 func (l *lfsLook) find(ctx context.Context, dir string, id source.ID, c cursor) (*pointers, error) {
-	if c.coverage() == AllInside {
-		c = everything
-	}
-	key := string(visit(nil, id, c))
+	v := visit{id: id, cursor: c}.simplest()
+	key := string(v.key(nil))
 	l.mu.Lock()
 	known := l.pointers[key]
 	l.mu.Unlock()
@@ -41,8 +40,8 @@ func (l *lfsLook) find(ctx context.Context, dir string, id source.ID, c cursor) 
 	if err != nil {
 		return nil, fmt.Errorf("read directory %q: %w", dir, err)
 	}
-	found := &pointers{entries: len(entries)}
-	if err := l.look(found.entries, c.steps(entries)); err != nil {
+	found := &pointers{entries: len(entries), steps: c.steps(entries)}
+	if err := l.look(found.entries, found.steps); err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
@@ -69,6 +68,7 @@ func (l *lfsLook) entry(ctx context.Context, dir string, e source.Entry, c curso
 			return err
 		}
 		found.entries += inside.entries
+		found.steps += inside.steps
 		for _, p := range inside.paths {
 			found.paths = append(found.paths, e.Name+"/"+p)
 		}
@@ -112,10 +112,16 @@ func (p *pruning) refuseLFS(ctx context.Context, pruned source.Tree, lines []pat
 	if len(lines) > maxLFSLines {
 		lines = everyFile.list
 	}
+	if none := p.recallNoPointers(pruned.ID, lines); none != nil {
+		return p.look(none.entries, none.steps)
+	}
 	look := lfsLook{pruning: p, tree: pruned.Objects}
 	found, err := look.find(ctx, "", pruned.ID, p.texts.cursor(Patterns{lines}))
 	if err != nil {
 		return err
+	}
+	if len(found.paths) == 0 {
+		p.keepNoPointers(pruned.ID, lines, found)
 	}
 	var errs []error
 	for _, at := range found.paths[:min(len(found.paths), maxRefused)] {

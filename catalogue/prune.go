@@ -49,19 +49,19 @@ func (w *walker) prune(ctx context.Context, root source.ID, p Patterns) (source.
 	}
 	defer w.walks.Put(walk)
 	walk.entries, walk.cursors, walk.kept = 0, walk.cursors[:0], walk.kept[:0]
-	left, err := walk.dir(ctx, "", root, w.texts.cursor(p))
+	left, err := walk.dir(ctx, visit{id: root, cursor: w.texts.cursor(p)})
 	if err != nil {
 		return source.Tree{}, 0, err
 	}
 	if left.id == "" {
 		return source.Tree{}, 0, ErrEmpty
 	}
-	pruned := source.Tree{ID: left.id, Objects: source.Overlay(w.made, w)}
-	check := linkCheck{walker: w, full: source.Tree{ID: root, Objects: w}, pruned: pruned}
+	pruned := source.Tree{ID: left.id, Objects: w.over(w)}
+	check := linkCheck{walker: w, full: source.Tree{ID: root, Objects: w}, pruned: pruned, patterns: p}
 	if err := errors.Join(check.all(ctx, left), walk.refuseLFS(ctx, pruned, check.lfs)); err != nil {
 		return source.Tree{}, 0, err
 	}
-	pruned.Objects = source.Overlay(w.made, w.under)
+	pruned.Objects = w.over(w.under)
 	return pruned, left.files, nil
 }
 
@@ -71,6 +71,8 @@ type remains struct {
 	files   int
 	entries int   // those that were looked at, below it
 	steps   int64 // patterns that were held against their names
+	cut     int   // entries that are left of directories of which a part is left
+	deep    int   // the longest path of a directory that was looked at, from here
 	// special are its symbolic links and submodules and the directories that
 	// hold some, or a .gitattributes that names Git LFS. The same remains may stand at many places: only a walk knows
 	// the paths.
@@ -80,7 +82,9 @@ type remains struct {
 
 type special struct {
 	source.Entry
-	inside *remains // of a directory
+	// Of a directory: what is left inside, and the ID of the whole of it.
+	inside *remains
+	whole  source.ID
 }
 
 // pruning prunes for one image. Its memory is kept for the next one.
@@ -93,11 +97,18 @@ type pruning struct {
 	key     []byte
 	// kept holds what is left of those directories so far, likewise.
 	kept []source.Entry
+	// asked and answer are what was asked of the cache last, and put into it.
+	asked, answer []byte
+	// again says that what was counted before is pruned again.
+	again bool
 }
 
 // look counts entries and steps. What the walker knew already counts as well, so
 // that the limits depend on the tree and the patterns only.
 func (p *pruning) look(entries int, steps int64) error {
+	if p.again {
+		return nil
+	}
 	p.entries += entries
 	if p.walker.steps.Add(steps) > maxSteps {
 		return p.exhausted()
@@ -105,26 +116,52 @@ func (p *pruning) look(entries int, steps int64) error {
 	return tooMany(p.entries)
 }
 
-// dir prunes the directory of that ID, at which the patterns stand as the cursor
-// says; path is for errors. What is left of the same directory under patterns
-// that say the same of it is computed once.
-func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) (*remains, error) {
-	if c.coverage() == AllInside {
-		c = everything
+// dir prunes a directory. What is left of the same directory under patterns that
+// say the same of it is computed once.
+func (p *pruning) dir(ctx context.Context, v visit) (*remains, error) {
+	v = v.simplest()
+	if r := p.known(v); r != nil {
+		return r, p.look(r.entries, r.steps)
 	}
-	p.key = visit(p.key[:0], id, c)
-	if known := p.known(p.key); known != nil {
-		return known, p.look(known.entries, known.steps)
-	}
-	key := string(p.key)
-	if err := checkDirPath(path); err != nil {
+	key := string(v.key(p.key[:0]))
+	r, err := p.divide(ctx, v)
+	if err != nil {
 		return nil, err
 	}
-	entries, err := p.Tree(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read directory %q: %w", path, err)
+	p.remember(key, r)
+	p.keep(v, r)
+	return r, nil
+}
+
+// known returns what is left of a directory if it was computed before, here or in
+// another process; nil if not, or if paths in it are too long here.
+func (p *pruning) known(v visit) *remains {
+	v = v.simplest()
+	p.key = v.key(p.key[:0])
+	r := p.walker.known(p.key)
+	if r == nil {
+		key := string(p.key)
+		if r = p.recall(v); r == nil {
+			return nil
+		}
+		p.remember(key, r)
 	}
-	r := &remains{entries: len(entries), steps: c.steps(entries)}
+	if len(v.path)+r.deep > maxPath {
+		return nil
+	}
+	return r
+}
+
+// divide looks at each entry of a directory.
+func (p *pruning) divide(ctx context.Context, v visit) (*remains, error) {
+	if err := checkDirPath(v.path); err != nil {
+		return nil, err
+	}
+	entries, err := p.Tree(ctx, v.id)
+	if err != nil {
+		return nil, fmt.Errorf("read directory %q: %w", v.path, err)
+	}
+	r := &remains{entries: len(entries), steps: v.steps(entries)}
 	if err := p.look(r.entries, r.steps); err != nil {
 		return nil, err
 	}
@@ -132,10 +169,10 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	for _, e := range entries {
 		if e.Name == attributesFile && e.Mode.IsFile() {
 			if r.lfs, err = p.lfs(ctx, e.ID); err != nil {
-				return nil, fmt.Errorf("read %s%s: %w", path, e.Name, err)
+				return nil, fmt.Errorf("read %s%s: %w", v.path, e.Name, err)
 			}
 		}
-		left, err := p.entry(ctx, path, e, c, r)
+		left, err := p.entry(ctx, v, e, r)
 		if err != nil {
 			return nil, err
 		}
@@ -149,48 +186,54 @@ func (p *pruning) dir(ctx context.Context, path string, id source.ID, c cursor) 
 	switch {
 	case len(kept) == 0:
 	case whole:
-		r.id = id
+		r.id = v.id
 	default:
-		if r.id, err = p.put(slices.Clone(kept)); err != nil {
-			return nil, fmt.Errorf("prune directory %q: %w", path, err)
+		r.cut += len(kept)
+		if r.id, err = p.made.PutTree(slices.Clone(kept)); err == nil && !p.again {
+			err = p.exhausted()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("prune directory %q: %w", v.path, err)
 		}
 	}
-	p.remember(key, r)
 	return r, nil
 }
 
 // entry returns what is left of an entry, without an ID if that is nothing, and
 // counts it.
-func (p *pruning) entry(ctx context.Context, path string, e source.Entry, c cursor, r *remains) (source.Entry, error) {
+func (p *pruning) entry(ctx context.Context, v visit, e source.Entry, r *remains) (source.Entry, error) {
 	switch e.Mode {
 	case source.ModeDir:
 		start := len(p.cursors)
-		p.cursors = c.childAfter(p.cursors, e.Name)
+		p.cursors = v.childAfter(p.cursors, e.Name)
 		defer func() { p.cursors = p.cursors[:start] }()
 		child := p.cursors[start:]
 		if child.coverage() == NoneInside {
 			return source.Entry{}, nil
 		}
-		inside, err := p.dir(ctx, path+e.Name+"/", e.ID, child)
+		inside, err := p.dir(ctx, visit{v.path + e.Name + "/", e.ID, child})
 		if err != nil {
 			return source.Entry{}, err
 		}
+		whole := e.ID
 		e.ID = inside.id
 		r.files += inside.files
 		r.entries += inside.entries
 		r.steps += inside.steps
+		r.cut += inside.cut
+		r.deep = max(r.deep, len(e.Name)+1+inside.deep)
 		if inside.id != "" && len(inside.special)+len(inside.lfs) > 0 {
-			r.special = append(r.special, special{e, inside})
+			r.special = append(r.special, special{e, inside, whole})
 		}
 		return e, nil
 	case source.ModeSubmodule:
-		if !c.file(e.Name) && c.child(e.Name).coverage() == NoneInside {
+		if !v.file(e.Name) && v.child(e.Name).coverage() == NoneInside {
 			return source.Entry{}, nil
 		}
 		r.special = append(r.special, special{Entry: e})
 		return e, nil
 	}
-	if !c.file(e.Name) {
+	if !v.file(e.Name) {
 		return source.Entry{}, nil
 	}
 	r.files++

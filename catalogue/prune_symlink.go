@@ -33,6 +33,8 @@ const (
 type linkCheck struct {
 	*walker
 	full, pruned source.Tree
+	patterns     Patterns
+	followed     bool // the links of the pruned tree were followed before, to its files all of them
 	steps        int
 	refused      []error
 	lfs          []pattern
@@ -42,12 +44,16 @@ type linkCheck struct {
 var errEnough = errors.New("enough was refused")
 
 func (l *linkCheck) all(ctx context.Context, root *remains) error {
+	l.followed = l.recall(root)
 	err := l.dir(ctx, root, place{dirs: []source.ID{root.id}})
 	switch {
 	case errors.Is(err, errEnough):
 		l.refused = append(l.refused, fmt.Errorf("more symbolic links and submodules are not looked at, since %d are refused", maxRefused))
 	case err != nil:
 		return err
+	}
+	if len(l.refused) == 0 {
+		l.keep(root)
 	}
 	return errors.Join(l.refused...)
 }
@@ -73,7 +79,9 @@ func (l *linkCheck) dir(ctx context.Context, r *remains, at place) error {
 		case source.ModeSubmodule:
 			l.refused = append(l.refused, &SubmoduleError{Path: at.path(s.Name)})
 		default:
-			err = l.link(ctx, s.Entry, at)
+			if !l.followed {
+				err = l.link(ctx, s.Entry, at)
+			}
 		}
 		if err != nil {
 			return err

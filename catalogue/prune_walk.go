@@ -30,13 +30,32 @@ type walker struct {
 	pointers   map[string]*pointers // by visits
 	left       map[string]*remains  // likewise
 
+	slots    *slots // nil if there is no cache
+	recalled recalled
+
 	steps  atomic.Int64 // patterns that were held against names, for all images
 	maxCut int          // of the entries in made; tests have a lower one
 }
 
-// visit appends to buf what tells a directory and what the patterns say of it
+// visit is a directory of the tree, at which the patterns stand as the cursor
+// says.
+type visit struct {
+	path string // with a slash at its end, empty for the root; it is for errors
+	id   source.ID
+	cursor
+}
+
+// key appends to buf what tells the directory's ID and what the patterns say of it
 // from all others.
-func visit(buf []byte, id source.ID, c cursor) []byte { return c.key(append(buf, id...)) }
+func (v visit) key(buf []byte) []byte { return v.cursor.key(append(buf, v.id...)) }
+
+// simplest has the same cursor for all patterns that choose everything.
+func (v visit) simplest() visit {
+	if v.coverage() == AllInside {
+		v.cursor = everything
+	}
+	return v
+}
 
 func newWalker(objects source.Objects) *walker {
 	return &walker{
@@ -77,21 +96,12 @@ func (w *walker) remember(key string, r *remains) {
 // fingerprint, whichever of them came first.
 func (w *walker) exhausted() error {
 	switch {
-	case w.made.TreeEntries() > w.maxCut:
+	case w.made.TreeEntries()+w.recalled.entries() > w.maxCut:
 		return &TooLargeError{What: "entries of directories that the patterns divide", Limit: maxCut}
 	case w.steps.Load() > maxSteps:
 		return &TooLargeError{What: "patterns for each name", Limit: maxSteps}
 	}
 	return nil
-}
-
-// put stores what is left of a directory.
-func (w *walker) put(entries []source.Entry) (source.ID, error) {
-	id, err := w.made.PutTree(entries)
-	if err != nil {
-		return "", err
-	}
-	return id, w.exhausted()
 }
 
 // everything is the cursor of patterns that choose all that is inside.

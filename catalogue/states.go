@@ -78,7 +78,10 @@ func (c *Catalogue) StatesOf(ctx context.Context, tree source.Tree, images ...st
 }
 
 func (c *Catalogue) states(ctx context.Context, tree source.Tree, wanted []int) ([]State, error) {
-	r, err := c.look(ctx, newWalker(tree.Objects), tree, wanted)
+	r, err := c.recall(ctx, tree, wanted)
+	if r == nil && err == nil {
+		r, err = c.look(ctx, newWalker(tree.Objects), tree, wanted)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +166,16 @@ func (i *Image) look(ctx context.Context, w *walker, root source.ID) candidate {
 	if c.Inputs, c.Files, c.err = w.prune(ctx, root, i.Inputs); c.err != nil {
 		return c
 	}
+	if w.recallRecipe(&c) {
+		return c
+	}
 	var err error
 	whole := source.Tree{ID: root, Objects: w}
 	c.toolchain, c.err = i.checkRecipe(ctx, whole, c.Inputs, &w.modules)
 	c.basis, err = i.basis(ctx, whole, &w.dockerfiles)
 	c.err, c.unread = errors.Join(c.err, err), err != nil
+	if c.err == nil {
+		w.keepRecipe(&c)
+	}
 	return c
 }

@@ -1,0 +1,57 @@
+package catalogue
+
+import (
+	"crypto/sha256"
+	"embed"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// sources are those of this package and of the one that reads Dockerfiles. They
+// are a part of every question, so that no answer outlives the code that gave it,
+// in builds without a version either. Each is named, since tests have no part in
+// it.
+//
+//go:embed basis.go cache.go cache_again.go cache_links.go cache_pointers.go cache_program.go cache_recipe.go
+//go:embed cache_remains.go cache_slots.go cache_states.go catalogue.go check.go check_case.go check_image.go
+//go:embed check_patterns.go check_program.go classify.go classify_images.go doc.go dockerfile/args.go
+//go:embed dockerfile/context.go dockerfile/dependencies.go dockerfile/doc.go dockerfile/evaluate.go
+//go:embed dockerfile/expand.go dockerfile/filter.go dockerfile/ignore.go dockerfile/ignored.go
+//go:embed dockerfile/limits.go dockerfile/mounts.go dockerfile/parse.go dockerfile/plan.go dockerfile/reads.go
+//go:embed dockerfile/reference.go dockerfile/remote.go dockerfile/rules.go dockerfile/stages.go
+//go:embed dockerfile/takes.go dockerfile/undeclared.go dockerfile/unset.go dockerfile/wildcards.go
+//go:embed dockerfiles.go dockerfiles_missing.go explain.go explain_basis.go explain_fields.go explain_inputs.go
+//go:embed explain_reason.go fingerprint.go fingerprint_recipe.go lfs.go lfs_look.go limits.go load.go lock.go
+//go:embed memo.go parse.go parse_build.go parse_env.go parse_value.go patterns.go patterns_match.go
+//go:embed patterns_parse.go platform.go prune.go prune_symlink.go prune_walk.go references.go resolve.go
+//go:embed states.go states_recipe.go template.go toolchain.go toolchain_oldest.go triggers.go
+var sources embed.FS
+
+// program stands for everything in the program that has a part in an answer: these
+// sources, the versions of all modules, and Go's.
+var program = sync.OnceValue(func() []byte {
+	h := sha256.New()
+	add := func(texts ...string) { h.Write(appendTexts(nil, texts)) }
+	add(runtime.Version())
+	_ = fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			content, _ := sources.ReadFile(path) // what is embedded can be read
+			add(path, string(content))
+		}
+		return err
+	})
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+			for m.Replace != nil {
+				m = m.Replace
+			}
+			add(m.Path, m.Version, m.Sum)
+		}
+		for _, s := range info.Settings {
+			add(s.Key, s.Value)
+		}
+	}
+	return h.Sum(nil)
+})

@@ -1,0 +1,162 @@
+package catalogue
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// slots are the answers in a cache. A question stands for all trees, such as what
+// an image's patterns leave of the directory libs: its slot holds the answers for
+// the trees for which it was asked last, so that a cache grows with the tree and
+// not with the history.
+type slots struct{ cache Cache }
+
+// answersKept is how many answers a slot holds: for what is committed, and for
+// what is edited.
+const answersKept = 2
+
+// The kinds of questions.
+const (
+	askRemains  = 'd' // what is left of a directory
+	askLinks    = 'l' // whether all symbolic links lead to an input
+	askPointers = 'p' // whether there is no Git LFS pointer
+	askRecipe   = 'r' // what a recipe is built with and on
+)
+
+// question appends to buf what tells questions of a kind from all others.
+func question(buf []byte, kind byte) []byte { return append(append(buf, program()...), kind) }
+
+// get returns the answer to a question for a tree.
+func (s slots) get(question []byte, tree source.ID) (answerReader, bool) {
+	value := s.cache.Get(sha256.Sum256(question))
+	if len(value) == 0 {
+		return answerReader{}, false
+	}
+	var buf [1 + sha256.Size]byte
+	id, ok := appendID(buf[:0], tree)
+	for ok {
+		var answer []byte
+		if answer, value, ok = cutAnswer(value); ok && bytes.HasPrefix(answer, id) {
+			return answerReader{rest: answer[len(id):]}, true
+		}
+	}
+	return answerReader{}, false
+}
+
+// put keeps an answer for a tree.
+func (s slots) put(question []byte, tree source.ID, answer []byte) {
+	id, ok := appendID(nil, tree)
+	if !ok {
+		return
+	}
+	key := CacheKey(sha256.Sum256(question))
+	value := appendAnswer(make([]byte, 0, 2*(len(id)+len(answer)+4)), id, answer)
+	old := s.cache.Get(key)
+	for n := 1; n < answersKept; {
+		var other []byte
+		if other, old, ok = cutAnswer(old); !ok {
+			break
+		}
+		if !bytes.HasPrefix(other, id) {
+			value = appendAnswer(value, other, nil)
+			n++
+		}
+	}
+	s.cache.Put(key, value)
+}
+
+func appendAnswer(buf, id, answer []byte) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(id)+len(answer)))
+	return append(append(buf, id...), answer...)
+}
+
+// cutAnswer takes the first answer off a slot's.
+func cutAnswer(value []byte) (first, rest []byte, ok bool) {
+	size, n := binary.Uvarint(value)
+	if n <= 0 || size > uint64(len(value)-n) {
+		return nil, nil, false
+	}
+	end := n + int(size)
+	return value[n:end], value[end:], true
+}
+
+// appendText appends a text with its length, so that no two lists of texts give
+// the same bytes.
+func appendText(buf []byte, text string) []byte {
+	return append(binary.AppendUvarint(buf, uint64(len(text))), text...)
+}
+
+// appendTexts appends a list.
+func appendTexts(buf []byte, texts []string) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(texts)))
+	for _, t := range texts {
+		buf = appendText(buf, t)
+	}
+	return buf
+}
+
+// appendID appends an ID in binary form, with its length, and says whether it has
+// one.
+func appendID(buf []byte, id source.ID) ([]byte, bool) {
+	if len(id) > 2*sha256.Size {
+		return buf, false
+	}
+	buf = append(buf, byte(len(id)/2))
+	start := len(buf)
+	buf, err := hex.AppendDecode(buf, []byte(id))
+	return buf, err == nil && hex.EncodeToString(buf[start:]) == string(id)
+}
+
+// answerReader reads what was appended. Once something else stands there it is
+// bad, and what it returns means nothing.
+type answerReader struct {
+	rest []byte
+	bad  bool
+}
+
+// done says whether everything was there, and nothing more.
+func (r *answerReader) done() bool { return !r.bad && len(r.rest) == 0 }
+
+func (r *answerReader) number() int {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v > 1<<62 {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return int(v)
+}
+
+func (r *answerReader) bytes(n int) []byte {
+	if n > len(r.rest) {
+		r.bad = true
+		return nil
+	}
+	taken := r.rest[:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *answerReader) text() string { return string(r.bytes(r.number())) }
+
+func (r *answerReader) texts() []string {
+	n := r.number()
+	if n > len(r.rest) { // each takes a byte at least
+		r.bad = true
+		return nil
+	}
+	var list []string
+	for range n {
+		list = append(list, r.text())
+	}
+	return list
+}
+
+func (r *answerReader) id() source.ID {
+	size := r.number()
+	return source.ID(hex.EncodeToString(r.bytes(size)))
+}
