@@ -608,6 +608,47 @@ func TestKeepThroughTroubleOfTheGate(t *testing.T) {
 	}
 }
 
+// A renewal whose gate hangs holds up neither the end of Keep nor a Release that
+// gives up: nothing is done half.
+func TestRenewalHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := newDoor()
+	p := w.process(t, d, func(c *lease.Config) { c.Clock = w.server })
+	h := acquire(t, p.Manager, borrow)
+	hangs := make(chan struct{})
+	p.fail("extend", func(ctx context.Context, _ lease.Claim) error {
+		close(hangs)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	lost, stop := h.Keep(t.Context())
+	w.keeping(5 * time.Minute)
+	<-hangs
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	for call, f := range map[string]func(context.Context) error{
+		"Release": h.Release, "Renew": h.Renew,
+		"Open": func(ctx context.Context) error { _, err := h.Open(ctx); return err },
+	} {
+		if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: %v, want its timeout", call, err)
+		}
+	}
+	stop()
+	if err, ok := <-lost; ok {
+		t.Errorf("lost: %v", err)
+	}
+	w.stands(t, d, h.State())
+	p.fail("extend", nil)
+	if err := h.Renew(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := h.Release(t.Context()); err != nil || len(d.closed) > 0 {
+		t.Errorf("%v, closed %+v", err, d.closed)
+	}
+}
+
 // The write of the record fails after the gate was extended: the gate stays
 // closed for longer, and the next renewal agrees with it.
 func TestRecordFailsAfterExtend(t *testing.T) {
