@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -130,20 +130,6 @@ func (f summaryFields) about() string {
 	return strings.TrimSpace(f.Subject + " (rollback to " + f.RollbackOf.Short() + ")")
 }
 
-// rollbackOf reads which earlier receipt a receipt repeats. Only where another one is
-// of the same commit it can be one, so that most are not read.
-func rollbackOf(ctx context.Context, store receipt.Store, s receipt.Summary, all []receipt.Summary) (receipt.ID, error) {
-	same := func(other receipt.Summary) bool { return other.ID != s.ID && other.Commit == s.Commit }
-	if s.Err != nil || !slices.ContainsFunc(all, same) {
-		return "", nil
-	}
-	rec, err := store.Get(ctx, s.ID)
-	if errors.Is(err, receipt.ErrCorrupt) || errors.Is(err, receipt.ErrNotFound) {
-		return "", nil // as after the list was made
-	}
-	return rec.RollbackOf, err
-}
-
 func (o *receiptsOptions) list(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
@@ -165,22 +151,26 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	if err != nil {
 		return lifecycle.TargetError(err)
 	}
+	contents, err := readAll(ctx, store, summaries)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
 	var rows [][]any
 	var items []object
-	for _, s := range summaries {
-		f := summaryOf(ctx, repo, s, pointers)
-		if f.RollbackOf, err = rollbackOf(ctx, store, s, summaries); err != nil {
-			return lifecycle.TargetError(err)
+	for i, s := range summaries {
+		if errors.Is(contents[i].RecordErr, receipt.ErrNotFound) {
+			continue // it was deleted after the list was made
 		}
-		if s.Err != nil {
-			linef(o.ErrOut, "warning: receipt %s cannot be read: %v", s.ID.Short(), s.Err)
+		f := summaryOf(ctx, repo, s, contents[i], pointers)
+		if f.Error != "" {
+			linef(o.ErrOut, "warning: receipt %s cannot be read: %s", s.ID.Short(), f.Error)
 		}
 		item, err := newObject("Receipt", s.ID.Hex(), f)
 		if err != nil {
 			return err
 		}
 		items = append(items, item)
-		rows = append(rows, []any{s.ID.Short(), shortID(s.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.about(), string(s.ID)})
+		rows = append(rows, []any{s.ID.Short(), shortID(f.Commit), f.came(), strings.Join(f.Is, ","), time.Since(s.Created).Round(time.Second).String(), f.Actor, f.about(), string(s.ID)})
 	}
 	lost := lost(pointers, damaged, summaries)
 	for _, what := range lost {
@@ -199,16 +189,41 @@ func (o *receiptsOptions) list(ctx context.Context) error {
 	return o.output.table(o.Out, columns, rows)
 }
 
-func summaryOf(ctx context.Context, repo *source.Repository, s receipt.Summary, pointers receipt.Pointers) summaryFields {
-	f := summaryFields{Receipt: s.ID, Parent: s.Parent, Commit: s.Commit, Created: s.Created, Is: pointed(s.ID, pointers)}
+// readAll reads receipts with their outcomes. Only these are what their IDs and names
+// stand for: the index of a store may have been edited.
+func readAll(ctx context.Context, store receipt.Store, list []receipt.Summary) ([]receipt.Whole, error) {
+	contents := make([]receipt.Whole, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for i, s := range list {
+		g.Go(func() error {
+			w := receipt.ReadWhole(ctx, store, s.ID)
+			contents[i] = w
+			for _, err := range []error{w.RecordErr, w.OutcomesErr} {
+				if err != nil && !errors.Is(err, receipt.ErrCorrupt) && !errors.Is(err, receipt.ErrNotFound) {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return contents, g.Wait()
+}
+
+func summaryOf(ctx context.Context, repo *source.Repository, listed receipt.Summary, w receipt.Whole, pointers receipt.Pointers) summaryFields {
+	s := receipt.Summary{ID: listed.ID, Created: listed.Created, Commit: w.Record.Commit}
+	for _, o := range w.Outcomes {
+		s.Add(o.Summary())
+	}
+	f := summaryFields{Receipt: s.ID, Parent: w.Record.Parent, RollbackOf: w.Record.RollbackOf, Commit: s.Commit, Created: s.Created, Is: pointed(s.ID, pointers)}
 	if s.Last != nil {
 		f.Outcome, f.Actor = string(s.Last.Type), s.Last.Actor
 	}
 	if s.Result != nil {
 		f.Result, f.Actor = string(s.Result.Type), s.Result.Actor
 	}
-	if s.Err != nil {
-		f.Error = s.Err.Error()
+	if err := errors.Join(w.RecordErr, w.OutcomesErr); err != nil {
+		f.Error = err.Error()
 	}
 	// A commit that was delivered from elsewhere need not be in this clone.
 	if c, err := repo.Commit(ctx, s.Commit); err == nil && s.Commit != "" {

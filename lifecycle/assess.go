@@ -204,11 +204,28 @@ func (l *Lifecycle) pointersGone(ctx context.Context) (damage, err error) {
 		return nil, fmt.Errorf("list the receipts of target %q: %w", l.Target, err)
 	}
 	for _, r := range receipts {
-		if r.Delivered() {
+		delivered, err := r.Delivered(), error(nil)
+		if !delivered {
+			delivered, err = l.hasParent(ctx, r.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if delivered {
 			return goneError(fmt.Sprintf("they are gone, and receipt %s of an earlier delivery is there", r.ID.Short())), nil
 		}
 	}
 	return nil, nil
+}
+
+// hasParent says whether a record names a receipt before it. One that cannot be
+// read may do so.
+func (l *Lifecycle) hasParent(ctx context.Context, id receipt.ID) (bool, error) {
+	of, err := l.links(ctx, id)
+	if errors.Is(err, receipt.ErrCorrupt) {
+		return true, nil
+	}
+	return of[id].parent != "", err
 }
 
 // record is that of a receipt. One that is there no more, or damaged, is no

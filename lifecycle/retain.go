@@ -41,7 +41,9 @@ func (d *delivery) dropOld(ctx context.Context) error {
 	}
 	var drop []receipt.ID
 	if d.Keep > 0 {
-		drop = dropped(list, d.pointers, d.Keep)
+		if drop, err = d.old(ctx, list, d.pointers, d.Keep); err != nil {
+			return err
+		}
 	}
 	if err := d.forget(ctx, list, drop); err != nil {
 		return err
@@ -65,31 +67,6 @@ func (d *delivery) forget(ctx context.Context, list []receipt.Summary, drop []re
 		return nil
 	}
 	return d.Transport.Retain(ctx, RetainRequest{Dropped: drop, Inputs: d.inputs(ctx, list)})
-}
-
-// dropped are the receipts of a list, newest first, that are not needed, oldest
-// first. Needed are the newest; what the pointers name; and the receipts before
-// those, as far back as orphans are searched for. One that cannot be read may be
-// needed.
-func dropped(list []receipt.Summary, p receipt.Pointers, keep int) (drop []receipt.ID) {
-	parents := map[receipt.ID]receipt.ID{}
-	for _, s := range list {
-		parents[s.ID] = s.Parent
-	}
-	needed := map[receipt.ID]bool{}
-	for _, id := range []receipt.ID{p.Applied, p.Live} {
-		for depth := 0; id != "" && depth <= orphanDepth; depth++ {
-			needed[id] = true
-			id = parents[id]
-		}
-	}
-	for _, s := range list[min(keep, len(list)):] {
-		if !needed[s.ID] && s.Err == nil {
-			drop = append(drop, s.ID)
-		}
-	}
-	slices.Reverse(drop)
-	return drop[:min(dropAtOnce, len(drop))]
 }
 
 // inputs are the pruned trees that images were built from whose receipts keep

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -26,20 +27,21 @@ type Verification struct {
 type VerifyFinding struct {
 	// Receipt is the receipt; empty for the pointers.
 	Receipt receipt.ID `json:"receipt,omitempty"`
-	Subject string     `json:"subject"` // "record", "outcomes", "parent", "pointers", "image web"
+	Subject string     `json:"subject"` // "record", "outcomes", "parent", "rollback", "pointers", "image web"
 	Message string     `json:"message"`
 }
 
 // VerifyReceipts checks receipts of the target against what they say, all of them
 // if none are named. It re-hashes each record and reads its outcomes, follows the
-// chain from what is applied and live as far back as it is kept, and asks the
-// registry for every digest and all that its index names. It writes nothing.
+// chain from what is applied and live as far back as it is kept, and what rollbacks
+// repeat, and asks the registry for every digest and all that its index names. It
+// writes nothing.
 //
 // What is not as recorded is a finding, all of them together. Errors are those of
 // [Lifecycle.Status], and of a registry that does not answer; what was found until
 // then is beside them.
 func (l *Lifecycle) VerifyReceipts(ctx context.Context, ids ...receipt.ID) (Verification, error) {
-	v := &verifier{Lifecycle: l, images: map[string][]use{}}
+	v := &verifier{Lifecycle: l, links: map[receipt.ID]link{}, images: map[string][]use{}}
 	err := v.run(ctx, ids)
 	slices.SortStableFunc(v.Findings, func(a, b VerifyFinding) int {
 		return slices.Index(v.Receipts, a.Receipt) - slices.Index(v.Receipts, b.Receipt)
@@ -51,7 +53,8 @@ type verifier struct {
 	*Lifecycle
 	Verification
 	mu     sync.Mutex
-	images map[string][]use // by reference
+	links  map[receipt.ID]link // of the records that were read
+	images map[string][]use    // by reference
 }
 
 // use is an image as a receipt names it.
@@ -82,49 +85,93 @@ func (v *verifier) run(ctx context.Context, ids []receipt.ID) error {
 	if err != nil {
 		return fmt.Errorf("list the receipts of target %q: %w", v.Target, err)
 	}
-	parents := map[receipt.ID]receipt.ID{}
+	there := map[receipt.ID]bool{}
 	for _, s := range list {
-		parents[s.ID] = s.Parent
+		there[s.ID] = true
 		if len(ids) == 0 || slices.Contains(ids, s.ID) {
 			v.Verification.Receipts = append(v.Verification.Receipts, s.ID)
 		}
 	}
 	for _, id := range ids {
-		if _, there := parents[id]; !there {
+		if !there[id] {
 			v.found(id, "record", "it is not there")
 		}
 	}
-	v.chain(pointers, parents, ids)
 	if err := v.records(ctx, clusterUID, pointers); err != nil {
 		return err
 	}
+	if err := v.chain(ctx, pointers, there, len(ids) == 0); err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		ids, err = v.kept(ctx, list, pointers)
+		if err != nil {
+			return err
+		}
+	}
+	v.repeated(ids, there)
 	return v.askRegistry(ctx)
+}
+
+// link is what a record says of others. One that cannot be read says nothing here,
+// and is found elsewhere.
+func (v *verifier) link(ctx context.Context, id receipt.ID) (link, error) {
+	if l, read := v.links[id]; read {
+		return l, nil
+	}
+	read, err := v.Lifecycle.links(ctx, id)
+	if err != nil && !unusable(err) {
+		return link{}, err
+	}
+	v.links[id] = read[id]
+	return read[id], nil
 }
 
 // chain follows the receipts before what is applied and live, which are kept as
 // far back as orphans are searched for.
-func (v *verifier) chain(p receipt.Pointers, parents map[receipt.ID]receipt.ID, only []receipt.ID) {
-	asked := func(id receipt.ID) bool { return len(only) == 0 || slices.Contains(only, id) }
+func (v *verifier) chain(ctx context.Context, p receipt.Pointers, there map[receipt.ID]bool, all bool) error {
 	for _, at := range []struct {
 		is string
 		id receipt.ID
 	}{{"applied", p.Applied}, {"live", p.Live}} {
-		if _, there := parents[at.id]; at.id != "" && !there && len(only) == 0 {
+		if at.id != "" && !there[at.id] && all {
 			v.found(at.id, "pointers", "the %s receipt is gone", at.is)
 		}
 		if at.is == "live" && at.id == p.Applied {
 			continue
 		}
 		child := at.id
-		for range orphanDepth {
-			parent, there := parents[child]
-			if !there || parent == "" {
-				break
+		for depth := 0; depth < orphanDepth && there[child]; depth++ {
+			l, err := v.link(ctx, child)
+			if err != nil {
+				return err
 			}
-			if _, there := parents[parent]; !there && asked(child) {
-				v.found(child, "parent", "the receipt before it, %s, is gone: what that delivered and is not needed any more is not found among the orphans", parent)
+			if l.parent != "" && !there[l.parent] && slices.Contains(v.Verification.Receipts, child) {
+				v.found(child, "parent", "the receipt before it, %s, is gone: what that delivered and is not needed any more is not found among the orphans", l.parent)
 			}
-			child = parent
+			child = l.parent
+		}
+	}
+	return nil
+}
+
+// kept are the receipts of a list that are not only left to be dropped.
+func (v *verifier) kept(ctx context.Context, list []receipt.Summary, p receipt.Pointers) (ids []receipt.ID, err error) {
+	if v.Keep > 0 {
+		list = list[:min(v.Keep, len(list))]
+	}
+	for _, s := range list {
+		ids = append(ids, s.ID)
+	}
+	is, err := needed(ids, p, func(id receipt.ID) (link, error) { return v.link(ctx, id) })
+	return slices.Collect(maps.Keys(is)), err
+}
+
+// repeated wants what rollbacks repeat to be there.
+func (v *verifier) repeated(ids []receipt.ID, there map[receipt.ID]bool) {
+	for _, id := range ids {
+		if to := v.links[id].rollbackOf; to != "" && !there[to] {
+			v.found(id, "rollback", "the receipt that it repeats, %s, is gone: a rollback from here does not find what was live before that", to)
 		}
 	}
 }
@@ -168,6 +215,7 @@ func (v *verifier) record(id receipt.ID, r receipt.Record, clusterUID string) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.links[id] = linkOf(r)
 	for _, img := range r.Images {
 		repository := img.Repository // as the target pulls it
 		if repository == v.Pull+"/"+img.Name {

@@ -84,9 +84,9 @@
 //
 // A store keeps what it was given until [Store.Delete] is called, which refuses what
 // the pointers name. Which receipts are kept is for who calls it: package lifecycle
-// keeps the newest, and those before the applied and the live one that it needs. So a
-// chain ends where an older receipt was dropped, and its IDs go on naming what is
-// gone.
+// keeps the newest, those before the applied and the live one that it needs, and what
+// kept rollbacks repeat. So a chain ends where an older receipt was dropped, and its
+// IDs go on naming what is gone.
 //
 // # Stores
 //
@@ -100,5 +100,5 @@
 // A record that [Store.Get] returns is the one that the ID names, byte for
 // byte: what was changed in the store is reported as [ErrCorrupt]. The store's
 // list, its outcomes and its pointers are only as trustworthy as those who may
-// write to the store.
+// write to the store: what is to be true of a receipt is read from its record.
 package receipt

@@ -105,7 +105,6 @@ type Pointers struct {
 // Summary is one line of a store's list.
 type Summary struct {
 	ID      ID
-	Parent  ID
 	Commit  string
 	Created time.Time // when the store first held it; zero if the store cannot say
 	// Last is the latest outcome without its Objects, Applications and Jobs
@@ -130,12 +129,12 @@ func (s *Summary) Add(o Outcome) {
 	}
 }
 
-// Delivered says whether the receipt tells that pointers were set: it has a
-// receipt before it, or a delivery of it got further than its beginning. A
-// receipt that cannot be read may tell it. Where the store has no pointers then,
-// they were lost.
+// Delivered says whether the receipt's outcomes tell that pointers were set: a
+// delivery of it got further than its beginning. Those that cannot be read may
+// tell it. Where the store has no pointers then, they were lost. So they were
+// where its record names a receipt before it.
 func (s Summary) Delivered() bool {
-	return s.Err != nil || s.Parent != "" || s.Result != nil || s.Last != nil && s.Last.Type != OutcomeAttempt
+	return s.Err != nil || s.Result != nil || s.Last != nil && s.Last.Type != OutcomeAttempt
 }
 
 // Store keeps the receipts of one target. Implementations are safe for

@@ -371,7 +371,6 @@ func TestDelivered(t *testing.T) {
 	}{
 		"only written":    {receipt.Summary{}, false},
 		"begun":           {receipt.Summary{Last: attempt}, false},
-		"has one before":  {receipt.Summary{Last: attempt, Parent: "sha256:0"}, true},
 		"live":            {receipt.Summary{Last: live, Result: live}, true},
 		"begun once more": {receipt.Summary{Last: attempt, Result: live}, true},
 		"superseded":      {receipt.Summary{Last: &receipt.Outcome{Type: receipt.OutcomeSuperseded}}, true},

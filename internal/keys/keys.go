@@ -26,8 +26,6 @@ const (
 	Receipt = "pharos.dev/receipt"
 	// Commit is the annotation on a record: the commit that it delivers.
 	Commit = "pharos.dev/commit"
-	// Parent is the annotation on a record: the ID of its parent.
-	Parent = "pharos.dev/parent"
 	// Outcome is the annotation on an outcome: its JSON without the objects.
 	Outcome = "pharos.dev/outcome"
 	// WriteID is the annotation by which a writer recognises its own write.

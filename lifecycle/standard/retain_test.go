@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -132,6 +134,77 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	// What is known of the live one can be lost to nobody.
 	if err := store.Delete(t.Context(), res.Receipt); !errors.Is(err, receipt.ErrInUse) {
 		t.Errorf("Delete of the live receipt: %v", err)
+	}
+}
+
+// What is needed by what is kept is told by the records, whatever somebody wrote
+// beside them: the receipts before the live one, and what a rollback repeats.
+func TestKeptIsToldByRecords(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	store, err := s.receipts(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(map[string]string{"gitops/kustomization.yaml": "namespace: " + s.namespace + "\nresources: [settings.yaml]\n", "pharos.yaml": onlySettings(s)})
+	s.commit("Settings alone")
+	first := s.reconcile(c.Config()).Receipt
+	old := s.history(first)
+	change := func(currency string) {
+		s.write(map[string]string{"gitops/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: " + currency + "}\n"})
+		s.commit("Pay in " + currency)
+	}
+	change("USD")
+	second := s.reconcile(c.Config()).Receipt
+	edit := []byte(`{"metadata":{"annotations":{"pharos.dev/parent":"","pharos.dev/commit":"none","pharos.dev/outcome":"{"}}}`)
+	maps := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(s.namespace)
+	parts, err := maps.List(t.Context(), metav1.ListOptions{LabelSelector: "pharos.dev/receipt=" + second.Hex()[:40]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range parts.Items {
+		if _, err := maps.Patch(t.Context(), m.Name, types.MergePatchType, edit, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := store.Get(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back.Commit, back.RollbackOf = strings.Repeat("a", 40), old[1]
+	repeats, err := store.Put(t.Context(), back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change("GBP")
+	config, err := standard.Config(s.target(), s.options(c.Config()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Keep = lifecycle.MinKeep
+	l, err := lifecycle.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of 16, the ten newest are kept, and the first and the one that is repeated.
+	if want := []receipt.ID{old[0], old[2], old[3], old[4]}; !slices.Equal(res.Dropped, want) {
+		t.Errorf("dropped %v, want %v: %+v", res.Dropped, want, res.Findings)
+	}
+	v, err := l.VerifyReceipts(t.Context())
+	if err != nil || len(v.Findings) > 0 {
+		t.Errorf("verified: %+v, %v", v, err)
+	}
+	if err := store.Delete(t.Context(), old[1]); err != nil {
+		t.Fatal(err)
+	}
+	v, err = l.VerifyReceipts(t.Context())
+	if err != nil || len(v.Findings) != 1 || v.Findings[0].Receipt != repeats || v.Findings[0].Subject != "rollback" {
+		t.Errorf("verified: %+v, %v", v, err)
 	}
 }
 

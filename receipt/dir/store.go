@@ -167,7 +167,7 @@ func (s *Store) summary(ctx context.Context, e entry) (receipt.Summary, error) {
 		return sum, err
 	}
 	if err == nil {
-		sum.Parent, sum.Commit = r.Parent, r.Commit
+		sum.Commit = r.Commit
 	}
 	outcomes, oerr := s.Outcomes(ctx, e.id)
 	for _, o := range outcomes {

@@ -76,9 +76,6 @@ func (s *Store) Put(ctx context.Context, r receipt.Record) (receipt.ID, error) {
 	name := s.recordName(id)
 	m := s.object(name, partRecord, id)
 	m.Annotations = map[string]string{keys.Commit: r.Commit}
-	if r.Parent != "" {
-		m.Annotations[keys.Parent] = string(r.Parent)
-	}
 	if err := pack(m, recordKey, data); err != nil {
 		return "", s.fail(op, m.Name, err)
 	}
@@ -180,7 +177,7 @@ func (s *Store) List(ctx context.Context) ([]receipt.Summary, error) {
 		if known := outcomes[label(id)]; known != nil {
 			sum = *known
 		}
-		sum.ID, sum.Parent, sum.Commit = id, receipt.ID(m.Annotations[keys.Parent]), m.Annotations[keys.Commit]
+		sum.ID, sum.Commit = id, m.Annotations[keys.Commit]
 		sum.Created = m.CreationTimestamp.UTC()
 		list = append(list, sum)
 	}

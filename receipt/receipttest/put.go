@@ -89,12 +89,10 @@ func testList(t *testing.T, s receipt.Store) {
 		t.Fatalf("a new store holds %v", l)
 	}
 	var want []receipt.Summary // newest first
-	parent := receipt.ID("")
 	for n := range 6 {
 		r := record(n)
-		r.Parent = parent
 		id := put(t, s, r)
-		sum := receipt.Summary{ID: id, Parent: parent, Commit: r.Commit}
+		sum := receipt.Summary{ID: id, Commit: r.Commit}
 		if n > 0 {
 			for i := range n {
 				add(t, s, id, outcome(i))
@@ -102,12 +100,11 @@ func testList(t *testing.T, s receipt.Store) {
 			}
 		}
 		want = append([]receipt.Summary{sum}, want...)
-		parent = id
 	}
 	// The newest one's last outcomes saw objects, Applications and Jobs, which a
 	// list leaves out.
 	for _, o := range []receipt.Outcome{live(3), applications(1), completed(1)} {
-		add(t, s, parent, o)
+		add(t, s, want[0].ID, o)
 		want[0].Add(o.Summary())
 	}
 
