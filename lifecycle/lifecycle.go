@@ -84,9 +84,9 @@ type Config struct {
 	// Jobs is how many images are built at once. The default is 4.
 	Jobs int
 	// Keep is how many of the newest receipts are kept, at least MinKeep. Beside
-	// them are kept the applied and the live one, and of each the receipts before
-	// it that orphans are searched for by. After a delivery became live, others are
-	// dropped. The default, zero, keeps all.
+	// them are kept the applied and the live one, of each the receipts before it
+	// that orphans are searched for by, and what any of these repeats as a rollback.
+	// After a delivery became live, others are dropped. The default, zero, keeps all.
 	Keep int
 	// Log receives what is no event. The default discards.
 	Log *slog.Logger
