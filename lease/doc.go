@@ -123,8 +123,8 @@
 //     in the write itself prevents that: the object's resourceVersion, or the
 //     token, where the object can carry it.
 //   - The same for a write of the Lease whose answer was lost: a late
-//     acquisition can still land when its process has given up. Nobody works
-//     under it; it ends by itself.
+//     acquisition, or a renewal whose end has passed, can still land when its
+//     process has given up. Nobody works under it; it ends by itself.
 //   - A gate that a holder closes after its lease was broken and swept, by a
 //     write that was on its way: the holder looks at the record once more and
 //     opens it; if it is killed before, the next sweep does.
