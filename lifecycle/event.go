@@ -10,7 +10,7 @@ import (
 // EventType says what an event reports.
 type EventType string
 
-// The types of event, in the order of a delivery. Each but EventStarted,
+// The types of event, in the order of a delivery, and of a hand-back. Each but EventStarted,
 // EventLeaseAwaited, EventPlanned, EventRendered and EventImageBuilding is sent
 // after the durable effect that it names.
 const (
@@ -62,6 +62,9 @@ const (
 	EventOutcomeRecorded EventType = "outcome-recorded"
 	// EventLiveMoved: the live pointer names the receipt.
 	EventLiveMoved EventType = "live-moved"
+	// EventGateOpened: what a lease kept away from the target may write again, and
+	// did as far as it was waited for: Event.Gate.
+	EventGateOpened EventType = "gate-opened"
 	// EventLeaseReleased: the target is free.
 	EventLeaseReleased EventType = "lease-released"
 	// EventFinished: the operation ended: Event.Error is empty if it succeeded.
@@ -73,7 +76,7 @@ func EventTypes() []EventType {
 	return []EventType{
 		EventStarted, EventLeaseAwaited, EventStepPrepared, EventPrepared, EventPlanned, EventRendered, EventImageReused, EventImageBuilding, EventImageBuilt, EventLeaseAcquired,
 		EventReceiptWritten, EventCommitPublished, EventAttemptRecorded, EventAppliedMoved, EventObjectApplied, EventDelivered, EventWaiting, EventHealthy, EventOutcomeRecorded, EventLiveMoved,
-		EventLeaseReleased, EventFinished,
+		EventGateOpened, EventLeaseReleased, EventFinished,
 	}
 }
 
@@ -90,6 +93,7 @@ type Event struct {
 	Findings []Finding           `json:"findings,omitempty"`
 	Image    *ImageStatus        `json:"image,omitempty"`
 	Lease    *lease.State        `json:"lease,omitempty"`
+	Gate     *lease.Report       `json:"gate,omitempty"`
 	Receipt  receipt.ID          `json:"receipt,omitempty"`
 	Change   *Change             `json:"change,omitempty"`
 	Unready  []ObjectStatus      `json:"unready,omitempty"`

@@ -46,6 +46,9 @@ type Lease interface {
 	Acquire(ctx context.Context, r lease.Request) (*lease.Held, error)
 	Resume(ctx context.Context, holder string) (*lease.Held, error)
 	Retake(ctx context.Context, holder string) (*lease.Held, error)
+	DryRun(ctx context.Context, r lease.Request) (covers []string, err error)
+	Sweep(ctx context.Context) (lease.State, lease.Report, error)
+	Look(ctx context.Context) (lease.State, []lease.Closed, error)
 }
 
 // Config is a target and everything that delivering to it needs.

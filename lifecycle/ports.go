@@ -283,6 +283,9 @@ type ObserveRequest struct {
 	// Completed are Jobs that run once, and that are known to have completed:
 	// they may be gone.
 	Completed []receipt.Object
+	// Covers are the names of the Applications to look at, and at no others. The
+	// default, for a Deliverer that has Applications, is all of Objects.
+	Covers []string
 }
 
 // Observation is what a target held.

@@ -239,21 +239,9 @@ func (o *operation) underLease(ctx context.Context, r ReconcileRequest, purpose 
 // keeping runs f while the lease is renewed, and ends f's context with
 // lease.ErrLost as its cause if the lease is lost.
 func (o *operation) keeping(ctx context.Context, held *lease.Held, f func(context.Context, *lease.Held) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	lost, stop := held.Keep(ctx)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		if err := <-lost; err != nil {
-			cancel(err)
-		}
-	}()
-	err := f(ctx, held)
-	stop()
-	<-watched
-	if err != nil && (errors.Is(err, lease.ErrLost) || errors.Is(context.Cause(ctx), lease.ErrLost)) {
-		return &BlockedError{Reason: fmt.Sprintf("the lease of target %q was lost during the delivery", o.Target),
+	err := whileHeld(ctx, held, func(ctx context.Context) error { return f(ctx, held) })
+	if lost, ok := errors.AsType[*lease.LostError](err); ok {
+		return &BlockedError{Reason: fmt.Sprintf("what was begun on target %q was not finished: %v", o.Target, lost),
 			Next: "Look at who has it with: kubectl pharos lease show", Err: err}
 	}
 	return err

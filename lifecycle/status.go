@@ -29,6 +29,10 @@ type Status struct {
 	Failure *receipt.Summary
 	// Lease is the target's lease.
 	Lease lease.State
+	// Gate is what of the lease's gate is closed, for whoever holds the lease and
+	// left over; see lease.State.Exposed. GateErr says why that is not known.
+	Gate    []lease.Closed
+	GateErr error
 	// Observation compares the target's objects with the applied receipt.
 	Observation Observation
 }
@@ -61,11 +65,34 @@ func (s Status) IsLive() bool {
 // Reconcile; a target to which nothing was delivered is none.
 func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 	st, err := l.status(ctx, 0)
-	return st, TargetError(err)
+	if err != nil {
+		return st, TargetError(err)
+	}
+	now, gate, err := l.Lease.Look(ctx)
+	if st.Gate, st.GateErr = gate, err; err == nil {
+		st.Lease = now
+	}
+	return st, nil
 }
 
 // status looks once or, with patience, until the target is healthy.
 func (l *Lifecycle) status(ctx context.Context, patience time.Duration) (Status, error) {
+	return l.statusBy(ctx, func(ctx context.Context, look ObserveRequest) (Observation, error) {
+		if patience <= 0 {
+			return l.Deliverer.Observe(ctx, look)
+		}
+		wait, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		seen, err := l.Deliverer.Wait(wait, look)
+		if errors.Is(err, ErrUnhealthy) && ctx.Err() == nil {
+			err = nil // it is in the observation
+		}
+		return seen, err
+	})
+}
+
+// statusBy looks at the target's objects by look.
+func (l *Lifecycle) statusBy(ctx context.Context, look func(context.Context, ObserveRequest) (Observation, error)) (Status, error) {
 	s, err := l.assess(ctx)
 	if err != nil {
 		return Status{}, err
@@ -86,18 +113,9 @@ func (l *Lifecycle) status(ctx context.Context, patience time.Duration) (Status,
 	if err != nil {
 		return Status{}, err
 	}
-	look := l.observe(s.applied, s)
-	look.Earlier = earlier
-	if patience <= 0 {
-		st.Observation, err = l.Deliverer.Observe(ctx, look)
-		return st, err
-	}
-	wait, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	st.Observation, err = l.Deliverer.Wait(wait, look)
-	if errors.Is(err, ErrUnhealthy) && ctx.Err() == nil {
-		err = nil // it is in the observation
-	}
+	r := l.observe(s.applied, s)
+	r.Earlier = earlier
+	st.Observation, err = look(ctx, r)
 	return st, err
 }
 

@@ -33,8 +33,10 @@ type killed struct {
 	// Deploy has it deploy, and die at the event for the Nth time, counted from 1.
 	Deploy bool
 	Nth    int
-	// Rollback has it roll back instead.
-	Rollback bool
+	// Rollback has it roll back instead, HandBack hand back the lease of that holder,
+	// and Borrow borrow as that holder and die when it has.
+	Rollback         bool
+	HandBack, Borrow string
 }
 
 // patience is how long the lease of a process that is dead is waited for.
@@ -118,6 +120,12 @@ func deliverAndDie(task string) error {
 		}
 	}}
 	switch {
+	case k.HandBack != "":
+		_, err = l.HandBack(ctx, lifecycle.HandBackRequest{Holder: k.HandBack, Events: r.Events})
+	case k.Borrow != "":
+		if _, err = l.Borrow(ctx, lifecycle.BorrowRequest{Holder: k.Borrow, Purpose: "a look", For: 20 * time.Second}); err == nil {
+			die()
+		}
 	case k.Deploy:
 		_, err = l.Deploy(ctx, r)
 	case k.Rollback:
@@ -158,8 +166,11 @@ func (s *shop) dieIn(c *devenv.Cluster, k killed) {
 
 func TestKilledAt(t *testing.T) {
 	for _, at := range lifecycle.EventTypes() {
-		if at == lifecycle.EventStepPrepared || at == lifecycle.EventPrepared {
+		switch at {
+		case lifecycle.EventStepPrepared, lifecycle.EventPrepared:
 			continue // of a deploy: TestDeployKilledAt
+		case lifecycle.EventGateOpened:
+			continue // of a hand-back: TestHandBackKilledAt
 		}
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()

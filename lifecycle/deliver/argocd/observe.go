@@ -12,6 +12,15 @@ import (
 	"github.com/pharos-dev/pharos/receipt"
 )
 
+// looked are the Applications that are looked at.
+func (d *Deliverer) looked(r lifecycle.ObserveRequest) []*part {
+	parts := d.parts(r.Objects)
+	if len(r.Covers) == 0 {
+		return parts
+	}
+	return slices.DeleteFunc(parts, func(p *part) bool { return !slices.Contains(r.Covers, p.object.Name) })
+}
+
 // Observe looks once, by one request for each Application. Where one is synced
 // and not healthy, its objects are read too, for the reasons. One that is not live
 // and healthy at the commit is not ready, and so is one whose status is older
@@ -21,7 +30,7 @@ import (
 // The error matches lifecycle.ErrUnreachable if the cluster does not answer or
 // does not let us.
 func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (lifecycle.Observation, error) {
-	parts := d.parts(r.Objects)
+	parts := d.looked(r)
 	if err := d.read(ctx, parts); err != nil {
 		return lifecycle.Observation{}, err
 	}

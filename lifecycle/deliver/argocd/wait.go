@@ -128,7 +128,7 @@ type watched struct {
 
 func (d *Deliverer) newWatching(r lifecycle.ObserveRequest) *watching {
 	w := &watching{Deliverer: d, r: r}
-	for _, p := range d.parts(r.Objects) {
+	for _, p := range d.looked(r) {
 		w.parts = append(w.parts, &watched{part: p, want: d.want(p, r), since: d.now()})
 	}
 	return w
