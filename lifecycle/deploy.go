@@ -126,11 +126,7 @@ func (o *operation) prepareTarget(ctx context.Context, r *ReconcileRequest, res 
 		r.prepared = preparedBy(steps)
 	}
 	if r.DryRun != DryRunNone {
-		made, err := p.foresee(ctx)
-		if made {
-			r.DryRun = DryRunClient // the server would miss the namespaces
-		}
-		return err
+		return p.foresee(ctx)
 	}
 	if err := o.examineFirst(ctx, *r); err != nil {
 		return err
@@ -197,7 +193,7 @@ func (p *preparation) run(ctx context.Context) error {
 			*p.done = append(*p.done, StepResult{Name: step.Name, Skipped: true})
 			continue
 		}
-		changes, _, err := p.write(ctx, step, WriteOptions{Force: p.request.Force, Guard: p.held.Check})
+		changes, err := p.write(ctx, step, WriteOptions{Force: p.request.Force, Guard: p.held.Check})
 		*p.done = append(*p.done, StepResult{Name: step.Name, Changes: changes})
 		if err != nil {
 			return err
@@ -260,34 +256,32 @@ func (o *operation) damaged(err error) error {
 		Next: "To prepare it as if nothing were known: kubectl pharos deploy --adopt", Err: err}
 }
 
-// foresee says what each step would do, and whether namespaces are missing.
-func (p *preparation) foresee(ctx context.Context) (namespaces bool, err error) {
+// foresee says what each step would do.
+func (p *preparation) foresee(ctx context.Context) error {
 	for _, step := range p.steps {
-		changes, made, err := p.write(ctx, step, WriteOptions{Force: p.request.Force, DryRun: true})
+		changes, err := p.write(ctx, step, WriteOptions{Force: p.request.Force, DryRun: true})
 		*p.done = append(*p.done, StepResult{Name: step.Name, Changes: changes})
-		if namespaces = namespaces || made; err != nil {
-			return namespaces, err
+		if err != nil {
+			return err
 		}
 	}
-	return namespaces, nil
+	return nil
 }
 
-// write writes the objects of a step one after the other, and says whether a
-// namespace was made.
-func (p *preparation) write(ctx context.Context, step PrepareStep, w WriteOptions) (changes []Change, namespace bool, err error) {
+// write writes the objects of a step one after the other.
+func (p *preparation) write(ctx context.Context, step PrepareStep, w WriteOptions) (changes []Change, err error) {
 	objects := slices.Concat(step.Create, step.Apply)
 	resolved, err := p.Deliverer.Resolve(ctx, objects)
 	if err != nil {
-		return nil, false, fmt.Errorf("prepare %s: %w", step.Name, err)
+		return nil, fmt.Errorf("prepare %s: %w", step.Name, err)
 	}
 	for i, o := range objects {
 		w.Create = i < len(step.Create)
 		did, err := p.Setup.Writer.Write(ctx, o, resolved[i], w)
 		if err != nil {
-			return changes, namespace, fmt.Errorf("prepare %s: %w", step.Name, err)
+			return changes, fmt.Errorf("prepare %s: %w", step.Name, err)
 		}
-		namespace = namespace || o.Group == "" && o.Kind == "Namespace" && did == ChangeCreated
 		changes = append(changes, Change{Type: did, Object: resolved[i]})
 	}
-	return changes, namespace, nil
+	return changes, nil
 }

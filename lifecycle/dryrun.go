@@ -34,9 +34,6 @@ func (o *operation) dryRun(ctx context.Context, r ReconcileRequest, s *situation
 
 // tryObjects asks the server what each object would become, if that is wanted.
 func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situation, images []*image, res *ReconcileResult) error {
-	if r.DryRun == DryRunClient && r.prepared != nil {
-		return o.examineFirst(ctx, r)
-	}
 	if o.rendering == nil || r.DryRun == DryRunClient {
 		return nil
 	}
@@ -49,7 +46,7 @@ func (o *operation) tryObjects(ctx context.Context, r ReconcileRequest, s *situa
 		Objects: rendering.Objects, Resolved: resolved, Target: o.Target, Force: r.Force, Adopt: r.AdoptObjects, DryRun: true,
 		Commit: source.ID(o.commit), Images: imageRefs(images), Completed: completedOf(resolved, s.completed, s.liveJobs), Prepared: r.prepared,
 	})
-	res.Changes = done.Changes
+	res.Changes, res.Untried = done.Changes, done.Untried
 	for i := range res.Changes {
 		res.Changes[i].Provisional = isProvisional(res.Changes[i].Object, rendering.Objects)
 	}

@@ -2,9 +2,9 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/receipt"
 )
 
 // examine asks a Deliverer that can tell whether it would refuse the delivery, so
@@ -34,14 +34,10 @@ func (o *operation) examineFirst(ctx context.Context, r ReconcileRequest) error 
 }
 
 // preparedBy are the objects that the steps make.
-func preparedBy(steps []PrepareStep) []receipt.Object {
-	var list []receipt.Object
+func preparedBy(steps []PrepareStep) []Object {
+	var list []Object
 	for _, step := range steps {
-		for _, objects := range [][]Object{step.Create, step.Apply} {
-			for _, o := range objects {
-				list = append(list, receipt.Object{Group: o.Group, Version: o.Version, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
-			}
-		}
+		list = slices.Concat(list, step.Create, step.Apply)
 	}
 	return list
 }

@@ -138,6 +138,10 @@ type Object struct {
 	Group, Version, Kind, Namespace, Name string
 	// JSON is the whole object, in RFC 8785 form.
 	JSON []byte
+	// By is what brings the object to the target where that is not the Deliverer
+	// itself, such as "Application argocd/shop". A Renderer says it to the Deliverer
+	// that it belongs to, and to nobody else. The default is empty.
+	By string
 }
 
 // Finding is something that is not as it should be.
@@ -216,7 +220,7 @@ type DeliverRequest struct {
 	Seen    []receipt.Seen
 	// Prepared are objects that a preparation makes before the delivery, and that
 	// need not be there yet: for dry runs and an Examiner.
-	Prepared []receipt.Object
+	Prepared []Object
 }
 
 // ChangeType says what a delivery did to an object.
@@ -245,6 +249,9 @@ type Change struct {
 // DeliverResult is a delivery that was accepted.
 type DeliverResult struct {
 	Changes []Change
+	// Untried are what a dry run could not ask the target about, and why: objects
+	// that others bring to it and that we may not write ourselves.
+	Untried []Finding
 	// Seen are the objects as the target answered that it holds them now: what
 	// Wait has to find in the end. Empty for a dry run.
 	Seen []receipt.Seen

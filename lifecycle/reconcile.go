@@ -50,7 +50,7 @@ type ReconcileRequest struct {
 	// preparing says that the target is about to be prepared.
 	preparing bool
 	// prepared are what the preparation makes, of a dry run that asks the server.
-	prepared []receipt.Object
+	prepared []Object
 	// CancelBuilds ends the other builds when one fails. The default lets them
 	// finish, so that the next call has less to do. In both cases no further one
 	// begins, nothing is delivered, and all failures are reported together.
@@ -76,6 +76,8 @@ type ReconcileResult struct {
 	Findings []Finding
 	// Changes are what became of each object, in no certain order.
 	Changes []Change
+	// Untried are, of a dry run, what the target could not be asked about.
+	Untried []Finding
 	// Orphans are objects of earlier receipts that this one does not name.
 	// They are listed and never deleted.
 	Orphans []receipt.Object

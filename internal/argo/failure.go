@@ -47,6 +47,7 @@ var final = []string{
 	"strict decoding error", "field not declared in schema",
 	"denied the request", "denied request", // by a webhook, by a policy
 	"violates PodSecurity",
+	"error validating options", // contradicting sync options
 }
 
 // Final says whether trying again brings the same. Neither Argo CD nor what it

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -170,4 +171,40 @@ func (d Destination) String() string {
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// Has says whether a list that a Ban names is there.
+func (p Permissions) Has(field string) bool {
+	switch field {
+	case "sourceRepos":
+		return p.SourceRepos != nil
+	case "destinations":
+		return p.Destinations != nil
+	case "clusterResourceWhitelist":
+		return p.ClusterResourceWhitelist != nil
+	case "clusterResourceBlacklist":
+		return p.ClusterResourceBlacklist != nil
+	case "namespaceResourceWhitelist":
+		return p.NamespaceResourceWhitelist != nil
+	case "namespaceResourceBlacklist":
+		return p.NamespaceResourceBlacklist != nil
+	}
+	return false
+}
+
+// Accepted says whether the controller has looked at an Application, and found its
+// project to permit its sources and its destination.
+func (a *Application) Accepted() bool {
+	return !a.Status.ReconciledAt.IsZero() && !slices.ContainsFunc(a.Status.Conditions, func(c Condition) bool { return c.Type == "InvalidSpecError" })
+}
+
+// StatusOf is what the last comparison said of a resource: "Synced", and "Unknown"
+// of a kind that the project does not permit; empty if it did not say.
+func (a *Application) StatusOf(group, kind, namespace, name string) string {
+	for _, r := range a.Status.Resources {
+		if r.Group == group && r.Kind == kind && r.Namespace == namespace && r.Name == name {
+			return r.Status
+		}
+	}
+	return ""
 }

@@ -14,6 +14,7 @@ import (
 type Project struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
+		Permissions
 		// SyncWindows is nil where the project has no list of them.
 		SyncWindows []Window `json:"syncWindows"`
 		// SourceNamespaces are globs of namespaces, beside Argo CD's own, whose

@@ -2,6 +2,7 @@ package standard_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,6 +77,15 @@ func TestDeploy(t *testing.T) {
 	dry, err := s.lifecycle(cfg).Deploy(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), DryRun: lifecycle.DryRunServer})
 	if err != nil || len(dry.Steps) != 2 || dry.Steps[0].Changes[0].Type == "" {
 		t.Errorf("a dry run: %+v, %v", dry.Steps, err)
+	}
+	var foreseen []string
+	for _, change := range dry.Changes { // also where the namespace is yet to be made
+		foreseen = append(foreseen, string(change.Type)+" "+lifecycle.ObjectName(change.Object))
+	}
+	slices.Sort(foreseen)
+	if want := []string{"created ConfigMap " + second + "/settings", "created ConfigMap " + s.namespace + "/settings",
+		"created Deployment " + s.namespace + "/api", "created Deployment " + s.namespace + "/mail"}; !slices.Equal(foreseen, want) {
+		t.Errorf("a dry run of a fresh target foresees %q, want %q", foreseen, want)
 	}
 	if _, err := client.CoreV1().Namespaces().Get(t.Context(), second, metav1.GetOptions{}); err == nil || s.checkpoint(cfg).Version != "" {
 		t.Errorf("a dry run prepared something: %v", err)

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,8 @@ type request struct {
 	query  url.Values
 	accept string
 	body   []byte
+	// contentType is that of the body. The default is that of an apply.
+	contentType string
 	// into is what the answer is decoded into: a *string holds it as it is.
 	into any
 	// before is called before each try; its error ends the request.
@@ -152,8 +155,8 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", r.accept)
-	if r.method == http.MethodPatch {
-		req.Header.Set("Content-Type", applyPatch)
+	if r.body != nil {
+		req.Header.Set("Content-Type", cmp.Or(r.contentType, applyPatch))
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

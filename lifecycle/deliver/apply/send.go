@@ -122,7 +122,8 @@ func (v *delivery) justDeclared(o receipt.Object) func(error) bool {
 }
 
 // comes says that the server can only not be asked about the object because
-// its kind or namespace, which this delivery creates, is not there yet.
+// its kind or namespace, which this delivery or its preparation creates, is not
+// there yet.
 func (v *delivery) comes(o receipt.Object, err error) bool {
 	s, ok := answered(err)
 	if !ok || s.Code != http.StatusNotFound {
@@ -130,6 +131,8 @@ func (v *delivery) comes(o receipt.Object, err error) bool {
 	}
 	if noSuchNamespace(s) {
 		return slices.ContainsFunc(v.r.Resolved, func(n receipt.Object) bool {
+			return n.Group == "" && n.Kind == "Namespace" && n.Name == o.Namespace
+		}) || slices.ContainsFunc(v.r.Prepared, func(n lifecycle.Object) bool {
 			return n.Group == "" && n.Kind == "Namespace" && n.Name == o.Namespace
 		})
 	}

@@ -22,8 +22,10 @@ import (
 // whose project has a sync window that is closed, or in which somebody else's
 // operation runs; otherwise it matches lifecycle.ErrSource where the target's
 // pharos.yaml and the Application disagree, and lifecycle.ErrUnreachable where the
-// cluster does not answer or does not let us. A dry run writes nothing, and
-// reports the same.
+// cluster does not answer or does not let us. A dry run writes nothing, reports the
+// same, and has the cluster try each object as Argo CD would bring it: what it
+// refuses matches lifecycle.ErrSource, and what could not be tried, for lack of
+// rights above all, is in the result. It takes Config.Objects to be a Foreseer.
 func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (lifecycle.DeliverResult, error) {
 	if r.Guard == nil && !r.DryRun {
 		return lifecycle.DeliverResult{}, errors.New("argocd: DeliverRequest.Guard is missing; only a dry run needs no leave to write")
@@ -32,6 +34,9 @@ func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (li
 	parts, err := v.look(ctx)
 	if err != nil {
 		return lifecycle.DeliverResult{}, err
+	}
+	if r.DryRun {
+		return v.tryOut(ctx, parts)
 	}
 	result := lifecycle.DeliverResult{Completed: slices.Clone(r.Completed)}
 	for _, p := range parts {
@@ -45,13 +50,9 @@ func (d *Deliverer) Deliver(ctx context.Context, r lifecycle.DeliverRequest) (li
 				r.Progress(change)
 			}
 		}
-		if !r.DryRun {
-			result.Seen = append(result.Seen, asked(p))
-		}
+		result.Seen = append(result.Seen, asked(p))
 	}
-	if !r.DryRun {
-		result.Applications = records(parts)
-	}
+	result.Applications = records(parts)
 	return result, nil
 }
 
@@ -68,6 +69,15 @@ func (d *Deliverer) Examine(ctx context.Context, r lifecycle.DeliverRequest) err
 
 // look reads the Applications, and examines them.
 func (v *delivery) look(ctx context.Context) ([]*part, error) {
+	parts, err := v.readParts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parts, v.examine(ctx, parts)
+}
+
+// readParts returns the Applications, as they are declared and as they are.
+func (v *delivery) readParts(ctx context.Context) ([]*part, error) {
 	if len(v.r.Objects) != len(v.r.Resolved) {
 		return nil, fmt.Errorf("argocd: %d objects, but %d are resolved", len(v.r.Objects), len(v.r.Resolved))
 	}
@@ -75,10 +85,7 @@ func (v *delivery) look(ctx context.Context) ([]*part, error) {
 	if err := v.declare(parts, v.r); err != nil {
 		return nil, err
 	}
-	if err := v.read(ctx, parts); err != nil {
-		return nil, err
-	}
-	return parts, v.examine(ctx, parts)
+	return parts, v.read(ctx, parts)
 }
 
 // onlyLooks says that nothing is to be written.
@@ -86,7 +93,7 @@ func (v *delivery) onlyLooks() bool { return v.r.DryRun || v.r.Guard == nil }
 
 // prepared says that an object comes with the preparation before the delivery.
 func (v *delivery) prepared(kind, namespace, name string) bool {
-	return slices.ContainsFunc(v.r.Prepared, func(o receipt.Object) bool {
+	return slices.ContainsFunc(v.r.Prepared, func(o lifecycle.Object) bool {
 		return o.Group == argo.Group && o.Kind == kind && o.Namespace == namespace && o.Name == name
 	})
 }
@@ -119,6 +126,7 @@ func (v *delivery) examine(ctx context.Context, parts []*part) error {
 	for _, p := range parts {
 		errs = append(errs, v.mayDeliver(ctx, p))
 	}
+	errs = append(errs, v.permitted(ctx, parts))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -181,10 +189,7 @@ func (v *delivery) ours(ctx context.Context, a *argo.Application) error {
 // open wants no sync window to keep the Application from being synced. One that
 // lets manual syncs pass is no obstacle: Wait asks for an operation.
 func (v *delivery) open(ctx context.Context, p *part) error {
-	a := p.app
-	if a == nil {
-		a = p.declared
-	}
+	a := v.asks(p)
 	name := orDefault(a.Spec.Project, "default")
 	project, known := v.projects[name]
 	if !known {

@@ -103,6 +103,10 @@
 //   - apiGroups: [argoproj.io]
 //     resources: [appprojects]
 //     verbs: [get]
+//   - apiGroups: [""]
+//     resources: [configmaps]
+//     resourceNames: [argocd-cm]
+//     verbs: [get]
 //
 // and, for reasons in the words of objects and pods, which are left out without
 // it, list on what runs where it runs: see package apply. A right to patch an

@@ -30,6 +30,15 @@ type part struct {
 	app *argo.Application
 }
 
+// latest is the Application as it is when the commit is synced: one of the layout
+// keeps what is not set in it. Nil if that is not known.
+func (p *part) latest() *argo.Application {
+	if p.direct {
+		return p.app
+	}
+	return p.declared
+}
+
 func (p *part) String() string { return argo.Name(p.object.Namespace, p.object.Name) }
 
 // parts returns the Applications among a delivery's objects: those of the

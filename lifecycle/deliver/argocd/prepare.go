@@ -15,7 +15,7 @@ import (
 const NoRevision = "pharos-has-not-delivered-yet"
 
 // Server is the destination of the cluster in which Argo CD runs.
-const Server = "https://kubernetes.default.svc"
+const Server = argo.Server
 
 // Preparer prepares a target for this way of delivery. With a root it names:
 //
@@ -122,6 +122,7 @@ func (p *Preparer) rights(r lifecycle.PrepareRequest) []map[string]any {
 		object("rbac.authorization.k8s.io/v1", "Role", p.layout.Namespace, name, "rules", []any{
 			map[string]any{"apiGroups": []any{argo.Group}, "resources": []any{"applications"}, "verbs": []any{"get", "watch", "patch"}},
 			map[string]any{"apiGroups": []any{argo.Group}, "resources": []any{"appprojects"}, "verbs": []any{"get"}},
+			map[string]any{"apiGroups": []any{""}, "resources": []any{"configmaps"}, "resourceNames": []any{argo.SettingsName}, "verbs": []any{"get"}},
 		}),
 		func() map[string]any {
 			o := object("rbac.authorization.k8s.io/v1", "RoleBinding", p.layout.Namespace, name, "subjects", []any{

@@ -17,7 +17,6 @@ import (
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/deliver/argocd"
-	"github.com/pharos-dev/pharos/receipt"
 )
 
 // written is what of the Application others than its controller write. Its
@@ -139,11 +138,11 @@ func TestOwnersAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.request.DryRun = true
-		d.request.Prepared = []receipt.Object{{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application", Namespace: argo.Namespace(), Name: s.name}}
+		d.request.Prepared = []lifecycle.Object{{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application", Namespace: argo.Namespace(), Name: s.name}}
 		if err := s.deliverer().Examine(t.Context(), d.request); err != nil {
 			t.Errorf("what is prepared first is missed: %v", err)
 		}
-		if res, err := s.deliverer().Deliver(t.Context(), d.request); err != nil || len(res.Changes) != 1 {
+		if res, err := s.deliverer().Deliver(t.Context(), d.request); err != nil || len(res.Changes) != 2 {
 			t.Errorf("a dry run did %+v, %v", res, err)
 		}
 	})
@@ -314,7 +313,7 @@ func TestGuard(t *testing.T) {
 	}
 	r.Guard, r.DryRun = nil, true
 	res, err := d.Deliver(t.Context(), r)
-	if err != nil || len(res.Changes) != 1 || res.Changes[0].Type != lifecycle.ChangeConfigured {
+	if err != nil || len(res.Changes) != 2 || res.Changes[1].Type != lifecycle.ChangeConfigured {
 		t.Errorf("a dry run did %+v, %v", res, err)
 	}
 	if got := s.revision(s.name); got != "main" {

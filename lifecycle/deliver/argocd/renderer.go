@@ -121,7 +121,7 @@ func (w *walk) overlay(ctx context.Context, app, folder, namespace string, above
 	var patches []any
 	var errs []error
 	for _, o := range rendering.Objects {
-		o.Namespace = orDefault(o.Namespace, namespace)
+		o.Namespace, o.By = orDefault(o.Namespace, namespace), app
 		k := objectKey{o.Group, o.Kind, o.Namespace, o.Name}
 		if other, taken := w.owner[k]; taken {
 			errs = append(errs, w.refuse(app, fmt.Sprintf("it declares %s, and so does %s", objectName(o), other), "Declare each object in one overlay only."))

@@ -1,6 +1,7 @@
 package argocd_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // documented are the rights that the documentation names.
@@ -23,10 +25,15 @@ func documented(t testing.TB) []rbacv1.PolicyRule {
 	_, text, _ = strings.Cut(text, "```yaml\n")
 	text, _, _ = strings.Cut(text, "```")
 	var role rbacv1.Role
-	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || len(role.Rules) != 2 {
+	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || len(role.Rules) != 3 {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return role.Rules
+}
+
+// withoutSettings leaves out the right to read Argo CD's settings.
+func withoutSettings(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "configmaps") })
 }
 
 // A delivery with the documented rights and no others, of which each is used.
@@ -39,6 +46,11 @@ func TestDocumentedRights(t *testing.T) {
 	s.config = config
 	audit := devtest.RecordAudit(t, s.argo.Cluster())
 	s.deliver(s.commit(s.appOfApps(manual, "api")))
+	s.projectOf("{}")
+	s.patch(s.name, "somebody", "spec: {project: "+s.name+"}")
+	if _, err := s.examined(s.commit(s.appOfApps(manual, "api", "web"))); !errors.Is(err, lifecycle.ErrBlocked) {
+		t.Errorf("what a project does not permit: %v", err)
+	}
 	used := map[string]bool{}
 	for _, e := range audit.Events(t, devtest.ByUser(user)) {
 		// What the objects say is left out where it may not be read.

@@ -61,19 +61,11 @@ func (d *Deliverer) change(ctx context.Context, p *part, guard func(context.Cont
 // write points an Application of the layout at the commit.
 func (v *delivery) write(ctx context.Context, p *part) (lifecycle.Change, error) {
 	change := lifecycle.Change{Type: lifecycle.ChangeUnchanged, Object: p.object}
-	guard := v.r.Guard
-	if v.r.DryRun {
-		guard = func(context.Context) error { return errDryRun }
-		if p.app == nil { // it is prepared first
-			change.Type = lifecycle.ChangeConfigured
-			return change, nil
-		}
-	}
-	err := v.change(ctx, p, guard, func(a *argo.Application) ([]argo.Op, error) {
+	err := v.change(ctx, p, v.r.Guard, func(a *argo.Application) ([]argo.Op, error) {
 		if err := v.ours(ctx, a); err != nil {
 			return nil, err
 		}
-		if argo.Busy(a) && !(v.onlyLooks() && endable(a)) {
+		if argo.Busy(a) {
 			return nil, busy(p)
 		}
 		ops, err := v.sources(p)
@@ -85,14 +77,8 @@ func (v *delivery) write(ctx context.Context, p *part) (lifecycle.Change, error)
 		}
 		return append(v.marks(a), ops...), nil
 	})
-	if err == errDryRun {
-		err = nil
-	}
 	return change, err
 }
-
-// errDryRun is a guard's that lets nothing be written.
-var errDryRun = fmt.Errorf("dry run")
 
 // sources are the operations that give an Application's sources what the
 // rendering says, nil if they have it already.
