@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +18,9 @@ var ErrPlainSecret = errors.New("the values of a Secret stand in Git in plain te
 
 // PlainSecretError names a Secret whose values anybody reads who may read the
 // repository, now and in every clone of it. A [Problem] around it says in which
-// file. An empty value is none, and neither is one that SOPS encrypted; other
-// forms for Git, such as a SealedSecret or an ExternalSecret, are objects of
-// another kind.
+// file. An empty value is none, and neither is one that SOPS encrypted, in a Secret
+// with all that SOPS writes beside the values; other forms for Git, such as a
+// SealedSecret or an ExternalSecret, are objects of another kind.
 type PlainSecretError struct {
 	Object string   // "Secret shop/db"
 	Keys   []string // of the values; sorted
@@ -76,16 +75,17 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // there are that do not mind the case of a field's name.
 func plainKeys(content map[string]any) map[string]bool {
 	found := map[string]bool{}
+	sealed := sealed(content)
 	for field, is := range content {
 		if !slices.ContainsFunc(secretFields, func(f string) bool { return strings.EqualFold(f, field) }) {
 			continue
 		}
 		values, ok := is.(map[string]any)
-		if !ok && plainValue(is) {
+		if !ok && plainValue(is, sealed) {
 			found[field] = true // of no form that a Secret has
 		}
 		for key, value := range values {
-			if plainValue(value) {
+			if plainValue(value, sealed) {
 				found[key] = true
 			}
 		}
@@ -96,25 +96,14 @@ func plainKeys(content map[string]any) map[string]bool {
 // secretFields are the fields of a Secret that hold values.
 var secretFields = []string{"data", "stringData"}
 
-// plainValue says whether a value can be read.
-func plainValue(v any) bool {
+// plainValue says whether a value can be read. In a document of SOPS it may be
+// encrypted.
+func plainValue(v any, sealed bool) bool {
 	if v == nil || v == "" {
 		return false
 	}
 	s, ok := v.(string)
-	if !ok {
-		return true
-	}
-	if decoded, err := base64.StdEncoding.DecodeString(s); err == nil && encrypted(string(decoded)) {
-		return false
-	}
-	return !encrypted(s)
-}
-
-// encrypted recognizes a value that SOPS encrypted in its place.
-func encrypted(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.HasPrefix(s, "ENC[AES256_GCM,data:") && strings.HasSuffix(s, "]")
+	return !ok || !sealed || !encrypted(s)
 }
 
 // plainSecrets returns a *Problem for each file that values of the Secrets

@@ -202,10 +202,12 @@ func (s *secretSearch) secret(n *yaml.Node, above int) {
 	if name := valueOf(valueOf(n, "metadata"), "name"); name != nil && name.Value != s.original && name.Value != s.object.Name {
 		return
 	}
+	var content map[string]any
+	sealed := n.Decode(&content) == nil && sealed(content)
 	for _, field := range secretFields {
 		values := contentOf(valueOf(n, field))
 		for i := 0; i+1 < len(values); i += 2 {
-			if v := values[i+1]; v.Kind != yaml.ScalarNode || plainValue(v.Value) {
+			if v := values[i+1]; v.Kind != yaml.ScalarNode || plainValue(v.Value, sealed) {
 				s.hit(values[i].Value, above+values[i].Line)
 			}
 		}

@@ -20,6 +20,13 @@ var hunter64 = base64.StdEncoding.EncodeToString([]byte(hunter))
 
 const secretHead = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n"
 
+// ciphertext is a value in the form of SOPS, and sopsDocument what SOPS writes beside
+// such values.
+var (
+	ciphertext   = fmt.Sprintf("ENC[AES256_GCM,data:c2VhbGVk,iv:%s,tag:%s,type:str]", strings.Repeat("A", 43)+"=", strings.Repeat("B", 21)+"A==")
+	sopsDocument = fmt.Sprintf("sops:\n  kms: []\n  age: [{recipient: age1x, enc: sealed}]\n  lastmodified: '2026-11-30T00:00:00Z'\n  mac: %q\n  version: 3.11.0\n", ciphertext)
+)
+
 // TestPlainSecrets refuses Secrets whose values stand in the tree, and says where.
 func TestPlainSecrets(t *testing.T) {
 	t.Parallel()
@@ -90,6 +97,21 @@ func TestPlainSecrets(t *testing.T) {
 			map[string]string{k: "resources: [s.yaml]", "s.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: login\n  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"password\":\"" + hunter64 + "\"}}'}\n"},
 			[]found{{overlay, 0, "", "Secret login", []string{"kubectl.kubernetes.io/last-applied-configuration"}}},
 		},
+		"dressed up as encrypted": {
+			map[string]string{k: "resources: [s.yaml]", "s.yaml": secretHead + "stringData:\n  password: 'ENC[AES256_GCM,data:" + hunter + "]'\n  other: '" + ciphertext + "'\n"},
+			[]found{{at("s.yaml"), 5, "", "Secret login", []string{"other", "password"}}},
+		},
+		"beside what is encrypted": {
+			map[string]string{
+				k: "resources: [s.yaml]\npatches: [{path: p.yaml}]\n", "p.yaml": secretHead + "stringData:\n  password: " + hunter + "\n",
+				"s.yaml": secretHead + "stringData:\n  password: '" + ciphertext + "'\n" + sopsDocument,
+			},
+			[]found{{at("p.yaml"), 5, "", "Secret login", []string{"password"}}},
+		},
+		"encoded once more": {
+			map[string]string{k: "resources: [s.yaml]", "s.yaml": secretHead + "data:\n  password: " + base64.StdEncoding.EncodeToString([]byte(ciphertext)) + "\n" + sopsDocument},
+			[]found{{at("s.yaml"), 5, "", "Secret login", []string{"password"}}},
+		},
 		"several": {
 			map[string]string{k: "resources: [a.yaml, b.yaml]", "a.yaml": strings.Replace(secretHead, "login", "a", 1) + "stringData: {x: " + hunter + "}\n", "b.yaml": strings.Replace(secretHead, "login", "b", 1) + "stringData: {y: " + hunter + "}\n"},
 			[]found{{at("a.yaml"), 4, "", "Secret a", []string{"x"}}, {at("b.yaml"), 4, "", "Secret b", []string{"y"}}},
@@ -142,7 +164,6 @@ func problemsIn(err error) []*render.Problem {
 // TestHarmlessSecrets lets Secrets pass that tell nothing, or say so.
 func TestHarmlessSecrets(t *testing.T) {
 	t.Parallel()
-	sealed := "ENC[AES256_GCM,data:c2VhbGVk,iv:aXY=,tag:dGFn,type:str]"
 	for name, c := range map[string]struct{ k, s string }{
 		"no values":              {"", secretHead},
 		"a token of the cluster": {"", secretHead + "type: kubernetes.io/service-account-token\n"},
@@ -155,7 +176,8 @@ func TestHarmlessSecrets(t *testing.T) {
 		"generated and declared": {
 			"secretGenerator: [{name: g, literals: [user=demo], options: {annotations: {pharos.dev/secret-values: harmless}}}]\n", secretHead,
 		},
-		"encrypted by SOPS":        {"", secretHead + fmt.Sprintf("stringData: {a: %q}\ndata: {b: %q}\n", sealed, base64.StdEncoding.EncodeToString([]byte(sealed)))},
+		"encrypted by SOPS":        {"", secretHead + fmt.Sprintf("stringData: {a: %q}\ndata: {b: %q, c: ''}\n", ciphertext, ciphertext) + sopsDocument},
+		"encrypted for groups":     {"", secretHead + fmt.Sprintf("data: {b: %q}\n", ciphertext) + strings.Replace(sopsDocument, "  age: ", "  age: []\n  key_groups:\n  - hc_vault: []\n  - pgp: ", 1)},
 		"a SealedSecret":           {"", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: login}\nspec: {encryptedData: {password: AgBy}, template: {data: {x: y}}}\n"},
 		"an ExternalSecret":        {"", "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: login}\nspec: {data: [{secretKey: password}]}\n"},
 		"a Secret of other makers": {"", "apiVersion: example.org/v1\nkind: Secret\nmetadata: {name: login}\ndata: {a: b}\n"},
