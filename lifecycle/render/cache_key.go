@@ -46,7 +46,7 @@ func keyOf(overlay string, r lifecycle.RenderRequest) requestKey {
 //
 //go:embed build.go cache.go cache_disk.go cache_key.go convert.go deprecated.go doc.go entries.go explain.go
 //go:embed filesystem.go findings.go guard.go lines.go plugins.go problem.go remote.go rename.go render.go
-//go:embed scan.go secrets.go secrets_find.go trace.go tree.go version.go
+//go:embed scan.go secrets.go secrets_find.go sops.go trace.go tree.go version.go
 var sources embed.FS
 
 // program stands for everything in the program that has a part in a render: the
