@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -142,11 +143,17 @@ func (e *ConflictError) Error() string {
 	if whole > 0 {
 		b.WriteString("\nGive these objects other names, or take them over with --adopt-objects.")
 	}
+	if slices.ContainsFunc(e.Conflicts, func(c Conflict) bool { return c.Field != "" && c.Owner == formerOwner }) {
+		b.WriteString("\n" + formerOwner + " is nobody: who wrote these fields is not recorded, since metadata.managedFields were cleared, or are older than the first apply.")
+	}
 	if fields > 0 {
 		b.WriteString("\nLeave these fields out of the manifests, or take them over with --force-conflicts.")
 	}
 	return what + b.String()
 }
+
+// formerOwner is whom the API server names where it does not know who wrote a field.
+const formerOwner = "before-first-apply"
 
 // Is reports that a ConflictError is an ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }

@@ -13,6 +13,10 @@ import (
 func driftReason(o object, manager string) string {
 	const what = "fields that were applied have been changed, removed or taken over"
 	ours, others := applied(managers(o), manager)
+	if ours.manager == "" {
+		return "whether it is as it was applied cannot be told, since its metadata.managedFields do not name " + strconv.Quote(manager) +
+			" any more: somebody cleared them, or took over everything. Deliver it again; what then conflicts, with --force-conflicts"
+	}
 	var since []string
 	for _, e := range others {
 		// Times have the form of RFC 3339 in UTC, which sorts; a write to scale

@@ -1,6 +1,8 @@
 package apply_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +64,39 @@ func TestDrift(t *testing.T) {
 				mustContain(t, o.Drifted[0].Reason, tt.says...)
 			}
 		})
+	}
+}
+
+// Whose fields are whose is not known any more once somebody clears the record of it.
+// That is said, and what to do, which helps.
+func TestClearedManagedFields(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	objects := b.deliver(t, driftDeployment)
+	seen := b.wait(t, objects).Seen
+	if _, err := b.admin.AppsV1().Deployments(b.namespace).Patch(t.Context(), "api", types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`), as("cleaner")); err != nil {
+		t.Fatal(err)
+	}
+	o := b.observe(t, lifecycle.ObserveRequest{Objects: objects, Seen: seen})
+	if len(o.Drifted) != 1 {
+		t.Fatalf("saw %+v", o)
+	}
+	mustContain(t, o.Drifted[0].Reason, "cannot be told", "metadata.managedFields", `"pharos"`, "--force-conflicts")
+
+	objects = b.deliver(t, driftDeployment)
+	seen = b.observe(t, lifecycle.ObserveRequest{Objects: objects}).Seen
+	if o = b.observe(t, lifecycle.ObserveRequest{Objects: objects, Seen: seen}); len(o.Drifted) > 0 {
+		t.Errorf("after the next delivery: %v", reasons(o.Drifted))
+	}
+	r := b.request(t, strings.Replace(driftDeployment, "replicas: 1", "replicas: 2", 1))
+	_, err := b.Deliver(t.Context(), r)
+	if !errors.Is(err, lifecycle.ErrConflict) {
+		t.Fatalf("another value: %v", err)
+	}
+	mustContain(t, err.Error(), `.spec.replicas is owned by "before-first-apply"`, "managedFields", "--force-conflicts")
+	r.Force = true
+	if _, err := b.Deliver(t.Context(), r); err != nil {
+		t.Error(err)
 	}
 }
 
