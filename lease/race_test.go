@@ -1,174 +1,43 @@
 package lease_test
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lease"
-)
-
-// The test program is its own contender: a process that can be killed.
-const (
-	racerKubeconfig = "PHAROS_TEST_RACER_KUBECONFIG"
-	racerNamespace  = "PHAROS_TEST_RACER_NAMESPACE"
-	racerLog        = "PHAROS_TEST_RACER_LOG"
-	racerSkew       = "PHAROS_TEST_RACER_SKEW"
+	"github.com/pharos-dev/pharos/lease/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(racerKubeconfig) != "" {
-		if err := race(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	racetest.Main(lease.ModeDeliver, func(_ racetest.Setup, c lease.Config) (lease.Config, error) { return racing(c), nil })
 	os.Exit(m.Run())
 }
 
-// wrong is a clock that is wrong by a constant.
-type wrong struct{ by time.Duration }
-
-func (w wrong) Now() time.Time                       { return time.Now().Add(w.by) }
-func (wrong) After(d time.Duration) <-chan time.Time { return time.After(d) }
-
-// race acquires the lease once for each line on stdin, writes to the log under
-// it, and says so on stdout; "hold" on stdin makes it wait for its death while
-// it holds the lease.
-func race() error {
-	ctx := context.Background()
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(racerKubeconfig))
-	if err != nil {
-		return err
-	}
-	skew, err := time.ParseDuration(os.Getenv(racerSkew))
-	if err != nil {
-		return err
-	}
-	m, err := lease.New(lease.Config{
-		REST: config, Namespace: os.Getenv(racerNamespace), Target: "devbox", Clock: wrong{skew},
-		Deliver:        lease.Timing{Duration: 8 * time.Second, RenewEvery: time.Second},
-		RequestTimeout: 2 * time.Second, RetryPeriod: 50 * time.Millisecond, Margin: 2 * time.Second, Grace: time.Second,
-	})
-	if err != nil {
-		return err
-	}
-	log, err := os.OpenFile(os.Getenv(racerLog), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		h, err := m.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, Wait: 5 * time.Minute})
-		if err != nil {
-			return err
-		}
-		for range 3 {
-			err := h.Check(ctx)
-			if err == nil {
-				_, err = fmt.Fprintf(log, "%d %s\n", h.Token(), h.Holder())
-			}
-			if err != nil && !errors.Is(err, lease.ErrLost) {
-				return err
-			}
-		}
-		fmt.Println(h.Token())
-		if lines.Text() == "hold" {
-			select {}
-		}
-		if err := h.Release(ctx); err != nil {
-			return err
-		}
-	}
-	return log.Close()
+// racing has times for which nobody has to wait long.
+func racing(c lease.Config) lease.Config {
+	c.Deliver = lease.Timing{Duration: 4 * time.Second, RenewEvery: time.Second}
+	c.RequestTimeout, c.RetryPeriod, c.Margin, c.Grace = 700*time.Millisecond, 50*time.Millisecond, time.Second, time.Second
+	return c
 }
 
-// Processes whose clocks are wrong, some of which are killed while they hold
-// the lease, write to one log. The log shows who held it.
+// Processes whose clocks are wrong, some of which are killed, suspended or lose
+// their lease to somebody who breaks it, write under one lease. What they wrote
+// shows who held it.
 func TestRace(t *testing.T) {
 	t.Parallel()
-	const processes, rounds = 5, 6
 	c := devtest.Cluster(t)
-	namespace := devtest.Namespace(t, c)
-	file, err := os.CreateTemp(t.TempDir(), "log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	start := func(p int, orders string) *exec.Cmd {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), racerKubeconfig+"="+c.Kubeconfig(), racerNamespace+"="+namespace, racerLog+"="+file.Name(),
-			fmt.Sprintf("%s=%dm", racerSkew, (p-2)*5))
-		cmd.Stdin, cmd.Stderr = strings.NewReader(orders), os.Stderr
-		return cmd
-	}
-	var wg sync.WaitGroup
-	for p := range processes {
-		wg.Go(func() {
-			if p > 1 {
-				if err := start(p, strings.Repeat("go\n", rounds)).Run(); err != nil {
-					t.Errorf("process %d: %v", p, err)
-				}
-				return
-			}
-			cmd := start(p, "go\nhold\n")
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := cmd.Start(); err != nil {
-				t.Error(err)
-				return
-			}
-			lines := bufio.NewScanner(out)
-			for n := 0; n < 2 && lines.Scan(); n++ {
-			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Error(err)
-			}
-			if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() == 1 {
-				t.Errorf("process %d ended by itself: %v", p, err)
-			}
-		})
-	}
-	wg.Wait()
-	data, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	holders, last, writes := map[int]string{}, 0, 0
-	for line := range strings.Lines(string(data)) {
-		number, holder, _ := strings.Cut(strings.TrimSpace(line), " ")
-		token, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatalf("the log says %q", line)
-		}
-		if token < last {
-			t.Errorf("token %d wrote after token %d", token, last)
-		}
-		if h, ok := holders[token]; ok && h != holder {
-			t.Errorf("token %d is that of %s and of %s", token, h, holder)
-		}
-		holders[token], last = holder, token
-		writes++
-	}
-	if want := (processes-2)*rounds + 2*2; len(holders) != want || writes < want {
-		t.Errorf("%d holders wrote %d times, want %d holders", len(holders), writes, want)
-	}
+	s := racetest.Setup{Namespace: devtest.Namespace(t, c)}
+	config := racing(racetest.Config(c.Config(), s))
+	racetest.Race{
+		Cluster: c, Setup: s, Manager: manager(t, config), Mode: lease.ModeDeliver,
+		Processes: racetest.Size(20, 100), Rounds: racetest.Size(50, 300),
+		// A lease that is broken ends at once, without a margin.
+		OnItsWay: config.Grace + time.Second,
+	}.Run(t)
 }
 
 // Goroutines that try at once, without waiting: one gets it, the others learn
