@@ -82,7 +82,7 @@ func (m machine) sweeper(g *moves, s state) {
 			n := s
 			n.sweeps--
 			c := &n.sweep
-			if c.at, c.token = claiming, s.lease.token; m.held(s.lease, ahead) {
+			if c.at, c.token = claiming, s.lease.token; m.held(s.lease, ahead) && !s.lease.broken {
 				c.holder = s.lease.holder
 			}
 			c.now = ahead
@@ -131,17 +131,22 @@ func (m machine) breaker(g *moves, s state) {
 	switch {
 	case !m.breaks:
 	case s.breaking.at == before || s.breaking.at == breakingUp && !s.breaking.fresh:
-		if m.held(s.lease, 0) {
+		if m.held(s.lease, 0) && !s.lease.broken {
 			n := s
 			n.breaking = breaking{breakingUp, true}
 			g.add(who, "Break: reads who holds the lease", n, "")
 		}
 	case s.breaking.at == breakingUp:
 		n := s
-		n.put(record{0, s.lease.token, m.floor()})
+		broken := s.lease
+		broken.left, broken.broken = min(1, broken.left), true
+		if m.without == theEndOfBroken {
+			broken = record{token: s.lease.token, left: m.floor()}
+		}
+		n.put(broken)
 		n.procs[s.lease.holder-1].over = true
 		n.breaking = breaking{at: broke}
-		g.add(who, "Break: clears the lease", n, "")
+		g.add(who, "Break: ends the lease", n, "")
 	}
 }
 

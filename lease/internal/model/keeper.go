@@ -58,7 +58,7 @@ func (m machine) acquireRead(g *moves, s state, p int) {
 // acquireWrite is Manager.acquire from client.put on.
 func (m machine) acquireWrite(g *moves, s state, p int) {
 	q := s.procs[p]
-	m.write(g, s, p, "Acquire: writes that it holds the lease", record{int8(p + 1), q.read.token + 1, q.end},
+	m.write(g, s, p, "Acquire: writes that it holds the lease", record{holder: int8(p + 1), token: q.read.token + 1, left: q.end},
 		func(n *state, ahead int8) invariant {
 			m.hold(n, p, ahead)
 			return ""
@@ -104,7 +104,7 @@ func (m machine) adopt(q *proc, r record, ahead int8) {
 // verify is Held.verify with what is read right now, and Held.alive.
 func (m machine) verify(n *state, p int, ahead int8) bool {
 	q, r := &n.procs[p], n.lease
-	if q.lost || q.deadline == 0 || r.holder != int8(p+1) || r.token != q.token || r.left-ahead <= 0 ||
+	if q.lost || q.deadline == 0 || r.holder != int8(p+1) || r.token != q.token || r.broken || r.left-ahead <= 0 ||
 		q.known-ahead <= 0 && m.without != theKnownEnd {
 		q.lost = true
 		return false
@@ -189,7 +189,7 @@ func (m machine) extend(g *moves, s state, p int) {
 // renewWrite is Held.renew from client.put on.
 func (m machine) renewWrite(g *moves, s state, p int) {
 	q := s.procs[p]
-	m.write(g, s, p, "Renew: moves the end of the lease", record{int8(p + 1), q.token, q.end},
+	m.write(g, s, p, "Renew: moves the end of the lease", record{holder: int8(p + 1), token: q.token, left: q.end},
 		func(n *state, ahead int8) invariant {
 			if q.read.left-ahead <= 0 && m.without != theRecheck {
 				n.procs[p].at, n.procs[p].lost, n.procs[p].end = tooLate, true, q.read.left
@@ -209,15 +209,15 @@ func (m machine) takeBack(g *moves, s state, p int) {
 	q := s.procs[p]
 	if m.stale(q.read) {
 		n := s
-		if n.procs[p].at = held; s.lease.holder == int8(p+1) && s.lease.token == q.token {
+		if n.procs[p].at = held; s.lease == q.read.record { // the same holder, token and end
 			n.procs[p].at, n.procs[p].read = tooLate, version{s.lease, true}
 		}
 		g.add(names[p], "Renew: reads whether it has something to take back", n, "")
 		return
 	}
-	back := record{int8(p + 1), q.token, q.end}
+	back := record{holder: int8(p + 1), token: q.token, left: q.end}
 	if m.without == theRestoredEnd {
-		back = record{0, q.token, m.floor()}
+		back = record{token: q.token, left: m.floor()}
 	}
 	m.write(g, s, p, "Renew: takes back the end of the lease", back,
 		func(n *state, _ int8) invariant { n.procs[p].at = held; return "" },
@@ -231,7 +231,7 @@ func (m machine) release(g *moves, s state, p int) {
 		m.look(g, s, p, "Release: reads the lease")
 		return
 	}
-	m.write(g, s, p, "Release: clears the lease", record{0, s.procs[p].read.token, m.floor()},
+	m.write(g, s, p, "Release: clears the lease", record{token: s.procs[p].read.token, left: m.floor()},
 		func(n *state, _ int8) invariant { n.procs[p].at = done; return "" },
 		func(q *proc) { q.read.fresh = false })
 }

@@ -50,6 +50,7 @@ const (
 	theRecheck         rule = "the look at the end after a renewal"
 	theKnownEnd        rule = "the rule that an end which is known to have passed counts"
 	theRestoredEnd     rule = "the end that a late renewal is given back"
+	theEndOfBroken     rule = "the end of a lease that is broken, in whose place it is cleared"
 	theTokenRule       rule = "the token in what Sweep takes for left over"
 	theOrder           rule = "the order of window and record in a renewal"
 	theLeftOverRule    rule = "what Sweep takes for left over beside what has a lower token"

@@ -52,6 +52,10 @@ func TestProtocol(t *testing.T) {
 		"machines that sleep": with(slow(), func(m *machine) {
 			m.faults, m.loses, m.lates, m.sleeps = size[int8](2, 4), true, true, true
 		}),
+		"a lease that is broken": with(bare(), func(m *machine) {
+			m.breaks = true
+			m.delay -= m.margin * m.second
+		}),
 		"API servers whose clocks differ": with(bare(), func(m *machine) {
 			m.ahead = 1
 			m.delay -= m.ahead * m.second
@@ -98,6 +102,7 @@ func TestRules(t *testing.T) {
 		theRecheck:         {with(bare(), func(m *machine) { m.faults, m.sleeps = 1, true }), moved},
 		theKnownEnd:        {with(slow(), func(m *machine) { m.duration, m.faults, m.lates, m.sleeps = 4, 2, true, true }), resurrected},
 		theRestoredEnd:     {with(bare(), func(m *machine) { m.faults, m.sleeps = 1, true }), lateWrite},
+		theEndOfBroken:     {with(bare(), func(m *machine) { m.breaks, m.delay = true, 0 }), lateWrite},
 		thePrecondition:    {tested(), interleaved},
 		theTokenRule:       {gated(), swept},
 		theLeftOverRule:    {gated(), leak},
@@ -130,7 +135,10 @@ func TestLimits(t *testing.T) {
 			m.ahead = 1
 			m.delay -= m.ahead*m.second - 1
 		}), []invariant{lateWrite}},
-		"a write on its way when the lease is broken":   {with(bare(), func(m *machine) { m.breaks = true }), []invariant{lateWrite}},
+		"a write that is longer on its way when the lease is broken": {with(bare(), func(m *machine) {
+			m.breaks = true
+			m.delay -= m.margin*m.second - 1
+		}), []invariant{lateWrite}},
 		"a write on its way when the lease is released": {with(bare(), func(m *machine) { m.abandons = true }), []invariant{lateWrite}},
 		"a release on its way when the lease is taken up": {with(slow(), func(m *machine) {
 			m.duration, m.faults, m.resumes, m.lates = 2, 2, true, true

@@ -32,6 +32,7 @@ type record struct {
 	holder int8 // 0 for nobody
 	token  int8
 	left   int8 // seconds until its end
+	broken bool // State.brokenFor its holder
 }
 
 // version is a Lease as somebody read it, or is about to write it. In the place
@@ -193,5 +194,9 @@ func (r record) String() string {
 	if r.holder == 0 {
 		return fmt.Sprintf("free, #%d", r.token)
 	}
-	return fmt.Sprintf("of p%d #%d %+d s", r.holder, r.token, r.left)
+	text := fmt.Sprintf("of p%d #%d %+d s", r.holder, r.token, r.left)
+	if r.broken {
+		text += ", broken"
+	}
+	return text
 }
