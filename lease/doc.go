@@ -122,9 +122,13 @@
 //     grace had passed, and somebody else held the lease. Only a precondition
 //     in the write itself prevents that: the object's resourceVersion, or the
 //     token, where the object can carry it.
+//     Where the lease was broken, the grace alone has to pass, and nothing where it
+//     was released: release it when it is known what became of every write.
 //   - The same for a write of the Lease whose answer was lost: a late
 //     acquisition, or a renewal whose end has passed, can still land when its
-//     process has given up. Nobody works under it; it ends by itself.
+//     process has given up. Nobody works under it; it ends by itself. But who takes
+//     it up by its holder's ID meanwhile does not know that its end had passed,
+//     though nobody else held it since, or that a release is still to land.
 //   - A gate that a holder closes after its lease was broken and swept, by a
 //     write that was on its way: the holder looks at the record once more and
 //     opens it; if it is killed before, the next sweep does.

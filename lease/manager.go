@@ -249,7 +249,9 @@ func (m *Manager) end(r Request, now time.Time) time.Time {
 
 // Resume returns the lease that a holder of that ID acquired before, in another
 // process for example; see Held.Holder. ErrLost if it does not hold it any
-// more. Whoever knows the ID can release the lease. One API call.
+// more. Whoever knows the ID can release the lease. It does not look at the gate,
+// which is open if the holder was killed before it was closed: renew the lease
+// before anything is written under it. One API call.
 func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
 	const op = "resume lease"
 	if holder == "" {
