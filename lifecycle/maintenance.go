@@ -80,7 +80,8 @@ type EndMaintenanceRequest struct {
 	Timeout time.Duration
 	// Force ends it whatever the target looks like.
 	Force bool
-	// DryRun says whether it could end, and changes nothing.
+	// DryRun says whether it could end, and changes nothing. It goes by what whoever
+	// keeps the target, such as Argo CD, said of it last.
 	DryRun bool
 }
 
@@ -89,6 +90,8 @@ type EndMaintenanceRequest struct {
 // nothing was ever delivered to it. Otherwise the maintenance stays, and the error
 // is a *NotLiveError with what has to be done: deliver under the maintenance, or
 // Force. If no such maintenance is on, the error matches lease.ErrLost.
+//
+// Where somebody else keeps the target, such as Argo CD, it is asked to look before.
 //
 // The status is what the target looked like.
 func (l *Lifecycle) EndMaintenance(ctx context.Context, r EndMaintenanceRequest) (Status, error) {
@@ -99,7 +102,11 @@ func (l *Lifecycle) EndMaintenance(ctx context.Context, r EndMaintenanceRequest)
 	if mode := held.State().Mode; mode != lease.ModeMaintain {
 		return Status{}, &lease.LostError{Target: l.Target, Reason: fmt.Sprintf("it is held in mode %s, and is no maintenance", mode), State: held.State()}
 	}
-	st, err := l.status(ctx, r.Timeout)
+	var anew func(context.Context) error
+	if !r.DryRun && !r.Force {
+		anew = held.Check // what was edited meanwhile counts, also if nobody else knows of it yet
+	}
+	st, err := l.status(ctx, r.Timeout, anew)
 	if err != nil && !r.Force {
 		return st, TargetError(err)
 	}

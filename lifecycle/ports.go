@@ -280,6 +280,11 @@ type ObserveRequest struct {
 	// what does not move by itself, such as an Application of Argo CD that is
 	// synced by hand only. Nil lets Wait only look.
 	Guard func(context.Context) error
+	// Anew has whoever keeps the target look at it once more before it is believed,
+	// such as Argo CD, whose status may be from before an edit. It is called right
+	// before every write that this takes. Nil believes what was said last. A
+	// Deliverer that looks for itself has no use for it.
+	Anew func(context.Context) error
 
 	// Commit and Images are those of the receipt, whose delivery is looked at.
 	Commit source.ID

@@ -64,7 +64,7 @@ func (s Status) IsLive() bool {
 // Status looks at the target once. It writes nothing. Errors are those of
 // Reconcile; a target to which nothing was delivered is none.
 func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
-	st, err := l.status(ctx, 0)
+	st, err := l.status(ctx, 0, nil)
 	if err != nil {
 		return st, TargetError(err)
 	}
@@ -75,9 +75,11 @@ func (l *Lifecycle) Status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
-// status looks once or, with patience, until the target is healthy.
-func (l *Lifecycle) status(ctx context.Context, patience time.Duration) (Status, error) {
+// status looks once or, with patience, until the target is healthy. Anew is that of
+// an ObserveRequest.
+func (l *Lifecycle) status(ctx context.Context, patience time.Duration, anew func(context.Context) error) (Status, error) {
 	return l.statusBy(ctx, func(ctx context.Context, look ObserveRequest) (Observation, error) {
+		look.Anew = anew
 		if patience <= 0 {
 			return l.Deliverer.Observe(ctx, look)
 		}

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -295,4 +297,68 @@ func TestArgoCDMissingApplications(t *testing.T) {
 		}
 	}
 	refused(lifecycle.ErrSource, "has the folder elsewhere/")
+}
+
+// What was edited under a maintenance keeps it on, although Argo CD has not looked
+// yet, until it has healed it.
+func TestArgoCDMaintenanceSeesEdits(t *testing.T) {
+	t.Parallel()
+	c := devtest.OwnCluster(t, devenv.Options{})
+	s := newArgoShop(t, devtest.OwnArgoCD(t, c))
+	cfg := c.Config()
+	s.deploy(cfg)
+	l := s.lifecycle(cfg)
+	holder := s.maintain(l)
+	settings := devtest.Client(t, cfg).CoreV1().ConfigMaps(s.namespace)
+	if err := s.argo.StopController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Patch(t.Context(), "settings", types.MergePatchType, []byte(`{"data":{"currency":"USD"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody tells yet that it is not live any more.
+	if _, err := l.EndMaintenance(t.Context(), lifecycle.EndMaintenanceRequest{Holder: holder, DryRun: true}); err != nil {
+		t.Errorf("by what Argo CD said last: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.EndMaintenance(t.Context(), lifecycle.EndMaintenanceRequest{Holder: holder, Timeout: 10 * time.Minute})
+		if err == nil {
+			m, getErr := settings.Get(t.Context(), "settings", metav1.GetOptions{})
+			if getErr != nil || m.Data["currency"] != "EUR" {
+				err = fmt.Errorf("it ended with %v, %v", m.Data, getErr)
+			}
+		}
+		ended <- err
+	}()
+	s.refreshAsked()
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended before Argo CD had looked: %v", err)
+	default:
+	}
+	if err := s.argo.StartController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	s.live()
+}
+
+// refreshAsked waits until every Application has been asked to be looked at.
+func (s *argoShop) refreshAsked() {
+	s.t.Helper()
+	err := wait.PollUntilContextTimeout(s.t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, name := range []string{s.namespace, s.child("api"), s.child("mail")} {
+			app, err := s.apps.Get(ctx, name, metav1.GetOptions{})
+			if err != nil || app.GetAnnotations()["argocd.argoproj.io/refresh"] == "" {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }

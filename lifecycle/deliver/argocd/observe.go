@@ -24,7 +24,8 @@ func (d *Deliverer) looked(r lifecycle.ObserveRequest) []*part {
 // Observe looks once, by one request for each Application. Where one is synced
 // and not healthy, its objects are read too, for the reasons. One that is not live
 // and healthy at the commit is not ready, and so is one whose status is older
-// than Config.StaleAfter: that says nothing of now. What differs from the commit,
+// than Config.StaleAfter: that says nothing of now. Where the request wants it, the
+// controller is asked to look first, and is waited for. What differs from the commit,
 // and an Application whose source is not what was written, are drifted.
 //
 // The error matches lifecycle.ErrUnreachable if the cluster does not answer or
@@ -33,6 +34,11 @@ func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (li
 	parts := d.looked(r)
 	if err := d.read(ctx, parts); err != nil {
 		return lifecycle.Observation{}, err
+	}
+	if r.Anew != nil {
+		if err := d.lookAnew(ctx, parts, r.Anew); err != nil {
+			return lifecycle.Observation{}, err
+		}
 	}
 	o := lifecycle.Observation{Seen: seen(parts), Applications: records(parts), Completed: r.Completed}
 	for _, p := range parts {

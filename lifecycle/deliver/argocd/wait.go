@@ -44,6 +44,11 @@ func (d *Deliverer) Wait(ctx context.Context, r lifecycle.ObserveRequest) (lifec
 	if len(w.parts) == 0 {
 		return lifecycle.Observation{Completed: r.Completed}, nil
 	}
+	if r.Anew != nil {
+		if err := w.anew(ctx); err != nil {
+			return w.observation(), err
+		}
+	}
 	fctx, cancel := context.WithCancelCause(ctx)
 	var followers sync.WaitGroup
 	defer followers.Wait()
