@@ -105,15 +105,17 @@ func (o *operation) blocked(s lease.State, err error) error {
 		err = &lease.HeldError{Target: o.Target, State: s, Now: s.Now}
 	}
 	next := "Wait for it with --wait, or look at it with: kubectl pharos lease show"
+	broken := s.Broken != nil && s.Broken.Holder == s.Holder
 	switch {
-	case !s.Expires.IsZero() && !s.Expires.After(s.Now):
+	case broken, !s.Expires.IsZero() && !s.Expires.After(s.Now):
 		next = "Run the same command again in a few seconds, or let it wait: --wait 30s"
 	case s.Mode == lease.ModeMaintain:
 		next = "It ends when the target is live again: kubectl pharos maintenance off\n" +
 			"To deliver under it, from the repository in which it was begun: --maintenance"
 	case s.Mode != lease.ModeDeliver:
 		next = "Ask " + who + " to release it: kubectl pharos lease release\n" +
-			"From another checkout than it was acquired in: kubectl pharos lease release --holder \"$(kubectl pharos lease show -o jsonpath={.holder})\""
+			"From another checkout than it was acquired in: kubectl pharos lease release --holder \"$(kubectl pharos lease show -o jsonpath={.holder})\"\n" +
+			"Or take it away, which is said to who has it: kubectl pharos lease break --reason TEXT"
 	}
 	return &BlockedError{Reason: err.Error(), Holder: who, Mode: string(s.Mode), Until: s.Expires, Next: next, Err: err}
 }

@@ -16,12 +16,13 @@ func TestAdviceOnALease(t *testing.T) {
 		state lease.State
 		want  string
 	}{
-		"a delivery":                  {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(time.Minute)}, "Wait for it with --wait"},
-		"a borrower":                  {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(time.Minute)}, "Ask ann@laptop to release it"},
-		"maintenance without an end":  {lease.State{Mode: lease.ModeMaintain}, "It ends when the target is live again: kubectl pharos maintenance off"},
-		"a borrower that is late":     {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(-time.Second)}, "Run the same command again"},
-		"a borrower whose time is up": {lease.State{Mode: lease.ModeBorrow, Expires: now}, "Run the same command again"},
-		"a delivery that was killed":  {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(-time.Second)}, "Run the same command again"},
+		"a delivery":                   {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(time.Minute)}, "Wait for it with --wait"},
+		"a borrower":                   {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(time.Minute)}, "Ask ann@laptop to release it"},
+		"maintenance without an end":   {lease.State{Mode: lease.ModeMaintain}, "It ends when the target is live again: kubectl pharos maintenance off"},
+		"a borrower that is late":      {lease.State{Mode: lease.ModeBorrow, Expires: now.Add(-time.Second)}, "Run the same command again"},
+		"a borrower whose time is up":  {lease.State{Mode: lease.ModeBorrow, Expires: now}, "Run the same command again"},
+		"one that was broken just now": {lease.State{Mode: lease.ModeBorrow, Holder: "x", Expires: now.Add(time.Second), Broken: &lease.Broken{Holder: "x"}}, "Run the same command again"},
+		"a delivery that was killed":   {lease.State{Mode: lease.ModeDeliver, Expires: now.Add(-time.Second)}, "Run the same command again"},
 	} {
 		tc.state.Held, tc.state.User, tc.state.Now = true, "ann@laptop", now
 		o := &operation{Lifecycle: &Lifecycle{Config{Target: "dev"}}}
