@@ -26,6 +26,7 @@ func TestDependencies(t *testing.T) {
 		"github.com/pharos-dev/pharos/catalogue/source/internal/odb": "the trees, as Git stores them",
 		"github.com/pharos-dev/pharos/internal/linkerflags":          "which arguments of the linker a recipe may have",
 		"github.com/pharos-dev/pharos/internal/joined":               "takes joined errors apart",
+		"github.com/pharos-dev/pharos/internal/lazyregexp":           "compiles regular expressions when they are used",
 		"github.com/pharos-dev/pharos/internal/strictyaml":           "reads pharos.yaml",
 	}
 	if slices.Contains(packages, "net") {

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // component is a part of a repository's name as the OCI distribution
@@ -14,26 +15,26 @@ import (
 const component = `[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`
 
 var (
-	imageName = regexp.MustCompile("^" + component + "$")
+	imageName = lazyregexp.New("^" + component + "$")
 	// reference is an image's: the registry, the repository, the tag and the
 	// digest, of which only the repository must be there
 	// (https://pkg.go.dev/github.com/distribution/reference).
-	reference = regexp.MustCompile(`^(?:(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?` +
+	reference = lazyregexp.New(`^(?:(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?` +
 		component + `(?:/` + component + `)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 	// digestText is a digest without a reference.
-	digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	digestText = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 	// identifier is a name that a shell can set.
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// envPattern is an identifier in which * stands for any characters.
-	envPattern = regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_*]*$`)
+	envPattern = lazyregexp.New(`^[A-Za-z_*][A-Za-z0-9_*]*$`)
 	// buildTag is a word of a build constraint.
-	buildTag = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
+	buildTag = lazyregexp.New(`^[A-Za-z0-9_.]+$`)
 	// toolchain is the name of a Go toolchain that go.dev has.
-	toolchain = regexp.MustCompile(`^go1\.(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)|(?:rc|beta)[1-9][0-9]*)$`)
+	toolchain = lazyregexp.New(`^go1\.(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)|(?:rc|beta)[1-9][0-9]*)$`)
 	// plainID is a stage of a Dockerfile, or the id of a mount.
-	plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	// mediaType is a media type without parameters (RFC 6838, section 4.2).
-	mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*$`)
+	mediaType = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*$`)
 )
 
 func checkImageName(s string) error {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/dockerfile"
 	"github.com/pharos-dev/pharos/internal/buildcontext"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // dockerfileReads is what a Dockerfile takes from its context.
@@ -159,7 +159,7 @@ func (d *detection) readDockerfile(ctx context.Context, file string) (reads *doc
 }
 
 // plainID is an id that a recipe can declare.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // ids are those of mounts, sorted, each once.
 func ids(mounts []dockerfile.Mount) []string {

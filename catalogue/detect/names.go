@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // chooseNames names the candidates, and drops those that are no images.
@@ -64,7 +64,7 @@ func (d *detection) findRepository(ctx context.Context) error {
 
 // pythonName is the name of a project in a pyproject.toml: the first one there is
 // the project's in every layout that its tools write.
-var pythonName = regexp.MustCompile(`(?m)^name\s*=\s*["']([^"'\n]+)["']`)
+var pythonName = lazyregexp.New(`(?m)^name\s*=\s*["']([^"'\n]+)["']`)
 
 // naming gives names, none of them twice.
 type naming struct {
@@ -249,7 +249,7 @@ func (n *naming) guessedFrom(c *candidate) string {
 	return "a guess from the folder's name"
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = lazyregexp.New(`[^a-z0-9]+`)
 
 // sanitize makes a name of an image of a text; "" if nothing is left of it.
 func sanitize(s string) string {
@@ -262,7 +262,7 @@ func sanitize(s string) string {
 	return strings.Trim(s[:min(len(s), longest)], "-")
 }
 
-var valid = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+var valid = lazyregexp.New(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
 
 // packageJSON is what is looked at of a package.json.
 type packageJSON struct {

@@ -3,8 +3,9 @@ package detect
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // target is a Target document.
@@ -125,7 +126,7 @@ func (d *detection) registryOf(name string) (folder string, c *candidate) {
 }
 
 // registryFolder is a registry's host, and a folder of it, as a target takes it.
-var registryFolder = regexp.MustCompile(`^[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*$`)
+var registryFolder = lazyregexp.New(`^[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*$`)
 
 // cut divides a repository's name before its last part.
 func cut(name string) (folder, base string, ok bool) {

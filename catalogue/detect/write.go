@@ -2,11 +2,11 @@ package detect
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // writer writes YAML by hand, since comments belong to it.
@@ -140,7 +140,7 @@ func (w *writer) target(t target) {
 }
 
 // plain is a text that YAML reads as itself without quotes.
-var plain = regexp.MustCompile(`^(?:(?:--|\.)?[A-Za-z_]|\./[A-Za-z0-9_])[A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
+var plain = lazyregexp.New(`^(?:(?:--|\.)?[A-Za-z_]|\./[A-Za-z0-9_])[A-Za-z0-9_./@:+*?-]*[A-Za-z0-9_*?]$`)
 
 // scalar writes a text as a YAML string.
 func scalar(s string) string {

@@ -3,10 +3,11 @@ package dockerfile
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/moby/buildkit/frontend/dockerfile/shell"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // variable is the value of an argument or of an environment variable, or why a
@@ -106,8 +107,8 @@ func (g *getter) Get(name string) (string, bool) {
 }
 
 var (
-	replacesAll = regexp.MustCompile(`\$\{[^{}/]*//`)
-	nests       = regexp.MustCompile(`\$\{[^}]*\$`)
+	replacesAll = lazyregexp.New(`\$\{[^{}/]*//`)
+	nests       = lazyregexp.New(`\$\{[^}]*\$`)
 )
 
 // grows says whether the word may come to more than maxProduct bytes with a

@@ -2,8 +2,9 @@ package dockerfile
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // remote is a source that lies elsewhere.
@@ -13,9 +14,9 @@ type remote struct {
 }
 
 var (
-	protocol = regexp.MustCompile(`^([a-zA-Z0-9]+)://`)
-	scpStyle = regexp.MustCompile(`^[a-zA-Z0-9-_]+@[a-zA-Z0-9-.]+:.*?(?:\?(.*?))?(?:#(.*))?$`)
-	commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	protocol = lazyregexp.New(`^([a-zA-Z0-9]+)://`)
+	scpStyle = lazyregexp.New(`^[a-zA-Z0-9-_]+@[a-zA-Z0-9-.]+:.*?(?:\?(.*?))?(?:#(.*))?$`)
+	commitID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // parseRemote tells what BuildKit fetches from what it takes from the context,

@@ -2,11 +2,12 @@ package dockerfile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // Undeclared returns which of the build arguments no instruction declares, sorted:
@@ -52,4 +53,4 @@ func (f *File) Undeclared(args map[string]string) []string {
 // predefined are the arguments that BuildKit takes although nothing declares them: the
 // proxies, the platforms, which FROM may use, and its own settings
 // (https://docs.docker.com/reference/dockerfile/#predefined-args).
-var predefined = regexp.MustCompile(`^(?:(?i:(?:https?|ftp|no|all)_proxy)|(?:BUILD|TARGET)(?:PLATFORM|OS|OSVERSION|ARCH|VARIANT)|TARGETSTAGE|SOURCE_DATE_EPOCH|BUILDKIT_[A-Z_]+)$`)
+var predefined = lazyregexp.New(`^(?:(?i:(?:https?|ftp|no|all)_proxy)|(?:BUILD|TARGET)(?:PLATFORM|OS|OSVERSION|ARCH|VARIANT)|TARGETSTAGE|SOURCE_DATE_EPOCH|BUILDKIT_[A-Z_]+)$`)

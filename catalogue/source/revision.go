@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // resolve follows gitrevisions(7) for the forms in the package comment.
@@ -38,7 +39,7 @@ func (r *Repository) resolve(ctx context.Context, rev string) (Commit, error) {
 // step is to a commit's parent, counted from 1.
 type step struct{ parent, times int }
 
-var suffix = regexp.MustCompile(`^(?:\^\{(?:commit)?\}|([~^])([0-9]*))`)
+var suffix = lazyregexp.New(`^(?:\^\{(?:commit)?\}|([~^])([0-9]*))`)
 
 func parseRevision(rev string) (base string, steps []step, err error) {
 	base, rest := rev, ""
@@ -74,8 +75,8 @@ func parseRevision(rev string) (base string, steps []step, err error) {
 }
 
 var (
-	abbrev    = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
-	described = regexp.MustCompile(`^.+-[0-9]+-g([0-9a-f]{4,64})$`) // of git describe
+	abbrev    = lazyregexp.New(`^[0-9a-f]{4,64}$`)
+	described = lazyregexp.New(`^.+-[0-9]+-g([0-9a-f]{4,64})$`) // of git describe
 )
 
 func (r *Repository) base(ctx context.Context, name string) (ID, error) {

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 const (
@@ -58,11 +59,11 @@ func isEmpty(n *yaml.Node) bool {
 }
 
 var (
-	syntaxError   = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	syntaxError   = lazyregexp.New(`^yaml: (?:line (\d+): )?((?s).*)$`)
+	unknownAnchor = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
 	// grammarError are the problems whose lines the parser counts from 0; it
 	// counts those of single tokens from 1.
-	grammarError = regexp.MustCompile(`^(?:did not find expected (?:',' or|'-' indicator|<|key|node content)|` +
+	grammarError = lazyregexp.New(`^(?:did not find expected (?:',' or|'-' indicator|<|key|node content)|` +
 		`found (?:duplicate %|incompatible YAML|undefined tag))`)
 )
 

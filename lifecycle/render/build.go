@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	syaml "sigs.k8s.io/yaml"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -62,7 +63,7 @@ func build(ctx context.Context, fsys *fileSystem, schema bool) (_ resmap.ResMap,
 // it does not expect.
 func panicked(r any) error { return fmt.Errorf("kustomize cannot handle this input: %v", r) }
 
-var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // topKustomization is the kustomization of ours on top of the overlay. It sets
 // images and labels last, after everything that the overlay does.

@@ -5,11 +5,12 @@ package render
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // kfile is a kustomization file being scanned.
@@ -29,9 +30,9 @@ func (f *kfile) problem(field, entry string, err error) {
 }
 
 var (
-	yamlLine     = regexp.MustCompile(`yaml: line (\d+): `)
-	unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
-	wrongType    = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.([\w.]+) of type`)
+	yamlLine     = lazyregexp.New(`yaml: line (\d+): `)
+	unknownField = lazyregexp.New(`unknown field "([^"]+)"`)
+	wrongType    = lazyregexp.New(`cannot unmarshal (\w+) into Go struct field \w+\.([\w.]+) of type`)
 )
 
 // malformed reports a kustomization that cannot be parsed, at the line that

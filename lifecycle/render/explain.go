@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 )
 
@@ -53,7 +53,7 @@ func (s *scanner) explain(err error) error {
 
 // addressOf is how kustomize names a generator: by where it is in memory, which is
 // another place each time.
-var addressOf = regexp.MustCompile(`generator &\{0x[^}]*\}`)
+var addressOf = lazyregexp.New(`generator &\{0x[^}]*\}`)
 
 // manifestProblem says what is wrong with a file of objects, and where. It
 // splits the file as kustomize does, whose lines count from the last split.

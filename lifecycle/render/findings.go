@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -75,7 +75,7 @@ func mapsIn(v any) []map[string]any {
 	return ms
 }
 
-var byDigest = regexp.MustCompile(`@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[0-9a-fA-F]{32,}$`)
+var byDigest = lazyregexp.New(`@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[0-9a-fA-F]{32,}$`)
 
 // findings reports, in this order, images of the request that nothing uses, be
 // it an object or another image, in the request's order, and images without a

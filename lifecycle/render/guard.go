@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	syaml "sigs.k8s.io/yaml"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // What is in this file keeps input from kustomize on which it would recurse
@@ -23,7 +24,7 @@ import (
 const maxAliased = 1 << 20
 
 // An alias is a "*" in front of a name, at the beginning of a value.
-var aliasToken = regexp.MustCompile(`(?:^|[\s\[{,:-])\*[^\s*]`)
+var aliasToken = lazyregexp.New(`(?:^|[\s\[{,:-])\*[^\s*]`)
 
 // maxNested bounds how deep the maps and lists of a YAML document lie in each
 // other, once its aliases are replaced: the time that kustomize takes grows with
@@ -106,7 +107,7 @@ func tooDeep(line int) error {
 }
 
 // separator is where kustomize splits a file, before any YAML parser sees it.
-var separator = regexp.MustCompile(`\n---.*\n`)
+var separator = lazyregexp.New(`\n---.*\n`)
 
 func checkNestingIn(part string, depth int) error {
 	dec := yaml.NewDecoder(strings.NewReader(part))
@@ -217,7 +218,7 @@ func checkCRDs(b []byte) error {
 	return nil
 }
 
-var definitionRef = regexp.MustCompile(`^#/definitions/([A-Za-z0-9._-]+)$`)
+var definitionRef = lazyregexp.New(`^#/definitions/([A-Za-z0-9._-]+)$`)
 
 // checkSchema refuses an OpenAPI schema that kustomize cannot parse, which is
 // a panic there, and definitions that are nothing but references in a circle,

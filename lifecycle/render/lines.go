@@ -1,14 +1,15 @@
 package render
 
 import (
-	"regexp"
 	"strconv"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // fieldStep is one step of a field such as "patches[2].path".
-var fieldStep = regexp.MustCompile(`^\.?([A-Za-z0-9]+)|^\[(\d+)\]`)
+var fieldStep = lazyregexp.New(`^\.?([A-Za-z0-9]+)|^\[(\d+)\]`)
 
 // fieldLine finds the line of a field in a YAML document: that of the deepest
 // part of it that is there, 0 if there is none. It is called for messages

@@ -3,11 +3,11 @@ package render
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 var (
@@ -102,7 +102,7 @@ func (p *Problem) Unwrap() error { return p.Err }
 // screen.
 const maxEntry = 200
 
-var userInfo = regexp.MustCompile(`//[^/@\s]*@`)
+var userInfo = lazyregexp.New(`//[^/@\s]*@`)
 
 // shown is an entry as messages show it: short, and without what could be a
 // credential in an address, which are the user and the query.

@@ -2,12 +2,13 @@ package render
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // userAtHost is how kustomize recognizes "git@host:path".
-var userAtHost = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+var userAtHost = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
 // remote reports whether kustomize could take an entry for an address that it
 // fetches. It answers yes more often than kustomize, never less often: even a

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // What is in this file is for messages only: it finds the files in which the
@@ -214,7 +215,7 @@ func (s *secretSearch) secret(n *yaml.Node, above int) {
 	}
 }
 
-var valuePath = regexp.MustCompile(`^/(?:data|stringData)(?:/(.*))?$`)
+var valuePath = lazyregexp.New(`^/(?:data|stringData)(?:/(.*))?$`)
 
 // operation looks at an operation of a JSON patch, which does not say of what
 // kind of object it is.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
@@ -175,8 +175,8 @@ func checkNodeLabel(key, value string) error {
 }
 
 var (
-	pinned    = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
-	cacheSize = regexp.MustCompile(`^[1-9][0-9]*(%|[KMGT]?B)$`)
+	pinned    = lazyregexp.New(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+	cacheSize = lazyregexp.New(`^[1-9][0-9]*(%|[KMGT]?B)$`)
 )
 
 func checkImage(s string) error {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/internal/strictyaml"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
@@ -197,7 +197,7 @@ func checkRegistry(s string) error {
 }
 
 // scpAddress is Git's short form for ssh: user@host:path.
-var scpAddress = regexp.MustCompile(`^(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:[^:]+$`)
+var scpAddress = lazyregexp.New(`^(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:[^:]+$`)
 
 // checkGitURL accepts the URLs that Git fetches from and pushes to, without
 // credentials. They are not repeated in the error.

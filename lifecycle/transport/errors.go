@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -40,7 +40,7 @@ func (e *readError) Unwrap() error { return e.err }
 
 // fault is what the words of git mean.
 type fault struct {
-	words  *regexp.Regexp
+	words  *lazyregexp.Regexp
 	again  bool // another try may succeed
 	absent bool // there is no such repository
 	advice string
@@ -49,27 +49,27 @@ type fault struct {
 // faults are the words of git 2.25 and later, of its HTTP transport (remote-curl.c)
 // and of send-pack.
 var faults = []fault{
-	{words: regexp.MustCompile(`could not read (Username|Password)|Authentication failed|error: 401`),
+	{words: lazyregexp.New(`could not read (Username|Password)|Authentication failed|error: 401`),
 		advice: "The Git server asks for credentials: configure a credential helper for it (git help credentials)."},
-	{words: regexp.MustCompile(`error: 403|Access denied`),
+	{words: lazyregexp.New(`error: 403|Access denied`),
 		advice: "The Git server does not allow the push: get the right to push to it, and see that it takes pushes by HTTP (http.receivepack)."},
 	{words: redirect,
 		advice: "The Git server redirects to another address, which is not followed: credentials could end up there. Write the address that it redirects to in git.push of the target."},
-	{words: regexp.MustCompile(`repository '.*' not found|error: 404`), absent: true,
+	{words: lazyregexp.New(`repository '.*' not found|error: 404`), absent: true,
 		advice: "There is no such repository on the Git server: create it, or correct git.push in the target."},
-	{words: regexp.MustCompile(`mismatched algorithms|does not support this repository's hash algorithm`),
+	{words: lazyregexp.New(`mismatched algorithms|does not support this repository's hash algorithm`),
 		advice: "The server's repository has object IDs of another kind: create it with the same git init --object-format as this one."},
-	{words: regexp.MustCompile(`not valid: is this a git repository`),
+	{words: lazyregexp.New(`not valid: is this a git repository`),
 		advice: "The address is not one of a Git repository, or the server does not speak smart HTTP."},
-	{words: regexp.MustCompile(`remote rejected|hook declined`),
+	{words: lazyregexp.New(`remote rejected|hook declined`),
 		advice: "The Git server refused the reference: allow refs/pharos/* in its hooks and rules."},
 }
 
 // redirect are the words of an answer that sends git elsewhere.
-var redirect = regexp.MustCompile(`error: 30[12378]`)
+var redirect = lazyregexp.New(`error: 30[12378]`)
 
 // lost are the words of a reference that somebody changed meanwhile.
-var lost = regexp.MustCompile(`stale info|failed to update ref|cannot lock ref|reference already exists|failed to lock|incorrect old value`)
+var lost = lazyregexp.New(`stale info|failed to update ref|cannot lock ref|reference already exists|failed to lock|incorrect old value`)
 
 // judge says whose fault it is and what to do.
 func (e *gitError) judge() (advice string, class error) {
@@ -100,7 +100,7 @@ func (e *gitError) fault() *fault {
 
 func (e *gitError) redirected() bool { return redirect.MatchString(e.stderr) }
 
-var locationHeader = regexp.MustCompile(`(?im)<= Recv header: location: (\S+)`)
+var locationHeader = lazyregexp.New(`(?im)<= Recv header: location: (\S+)`)
 
 // redirection finds in git's trace of HTTP headers which repository the server
 // redirects to. The address may come with more, which is kept out: it is shown.
@@ -141,7 +141,7 @@ func passing(err error) bool {
 	return f == nil || f.again
 }
 
-var lacking = regexp.MustCompile(`(?i)(unable to|could not) (read|parse) (tree |object )?[0-9a-f]{40}|missing (blob|tree|object)|bad (tree|object)|pack-objects died|remote unpack failed`)
+var lacking = lazyregexp.New(`(?i)(unable to|could not) (read|parse) (tree |object )?[0-9a-f]{40}|missing (blob|tree|object)|bad (tree|object)|pack-objects died|remote unpack failed`)
 
 // lacksObjects holds if git found that objects are missing that are to be sent.
 func (e *gitError) lacksObjects() bool {
@@ -159,7 +159,7 @@ func rejection(out string) string {
 	return ""
 }
 
-var userinfo = regexp.MustCompile(`://[^/@\s'"]*@`)
+var userinfo = lazyregexp.New(`://[^/@\s'"]*@`)
 
 // redact takes user names and passwords out of addresses, such as those that the
 // user's configuration makes of ours.

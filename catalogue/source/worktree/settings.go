@@ -10,8 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // configured is what configuration and attributes outside of the working directory
@@ -24,7 +25,7 @@ type configured struct {
 	sparse bool // the checkout
 }
 
-var refers = regexp.MustCompile(`(?i)include|attributesfile`)
+var refers = lazyregexp.New(`(?i)include|attributesfile`)
 
 func (c *checkout) configured() (*configured, error) {
 	s := &configured{}

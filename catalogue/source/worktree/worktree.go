@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // Config says which working directory to read, and how.
@@ -123,7 +123,7 @@ func open(c Config) (*checkout, error) {
 	}, nil
 }
 
-var setsWorktree = regexp.MustCompile(`(?im)^\s*worktree\s*=`)
+var setsWorktree = lazyregexp.New(`(?im)^\s*worktree\s*=`)
 
 // atRoot refuses a repository whose configuration has its working directory
 // elsewhere. That of a submodule says where it is.

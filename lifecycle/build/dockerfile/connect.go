@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -87,7 +87,7 @@ func (d *daemon) unreachable(image string, err error) error {
 type connectError struct{ err error }
 
 // dialed is how gRPC begins and ends what the dialer said.
-var dialed = regexp.MustCompile(`desc = "transport: (?:Error while dialing: |authentication handshake failed: )?(.+)"$`)
+var dialed = lazyregexp.New(`desc = "transport: (?:Error while dialing: |authentication handshake failed: )?(.+)"$`)
 
 func (e *connectError) Error() string {
 	text := e.err.Error()

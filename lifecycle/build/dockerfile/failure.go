@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -33,20 +33,20 @@ func (b *build) explain(ctx context.Context, p *plan, err error) error {
 
 var (
 	// notThere is what BuildKit says of a source that its context does not hold.
-	notThere = regexp.MustCompile(`failed to calculate checksum of ref [^"]*: "([^"]+)": not found|failed to compute cache key: .*"([^"]+)": not found|lstat (/[^:]+): no such file or directory`)
+	notThere = lazyregexp.New(`failed to calculate checksum of ref [^"]*: "([^"]+)": not found|failed to compute cache key: .*"([^"]+)": not found|lstat (/[^:]+): no such file or directory`)
 	// refused is what BuildKit says of an image that the policy keeps out.
-	refused = regexp.MustCompile(`source "(?:docker-image://)?([^"]+)" denied by policy`)
+	refused = lazyregexp.New(`source "(?:docker-image://)?([^"]+)" denied by policy`)
 	// exited is what BuildKit says of a command that failed.
-	exited = regexp.MustCompile(`process "(?s:.*)" did not complete successfully: (exit code: \d+|.*)`)
+	exited = lazyregexp.New(`process "(?s:.*)" did not complete successfully: (exit code: \d+|.*)`)
 	// registryFault is what BuildKit says when a registry does not do what it is asked.
-	registryFault = regexp.MustCompile(`failed to (push|resolve source metadata for|authorize|fetch oauth token|fetch anonymous token|copy|do request)|unexpected status( code| from)|httpReadSeeker|dial tcp|server gave HTTP response to HTTPS client|i/o timeout`)
+	registryFault = lazyregexp.New(`failed to (push|resolve source metadata for|authorize|fetch oauth token|fetch anonymous token|copy|do request)|unexpected status( code| from)|httpReadSeeker|dial tcp|server gave HTTP response to HTTPS client|i/o timeout`)
 	// remoteStep is what BuildKit calls a step that fetches what ADD names.
-	remoteStep = regexp.MustCompile(`^(\[[^]]*\] )?(ADD .*)?(https?|git)://`)
+	remoteStep = lazyregexp.New(`^(\[[^]]*\] )?(ADD .*)?(https?|git)://`)
 	// machineFault is what BuildKit, and what it runs, says when its machine is to
 	// blame.
-	machineFault = regexp.MustCompile(`(?i)no space left on device|disk quota exceeded|cannot allocate memory|too many open files|input/output error|read-only file system|exit code: 137\b`)
+	machineFault = lazyregexp.New(`(?i)no space left on device|disk quota exceeded|cannot allocate memory|too many open files|input/output error|read-only file system|exit code: 137\b`)
 	// ended is what is said when BuildKit goes away in the middle.
-	ended = regexp.MustCompile(`code = Unavailable|error reading from server: EOF|connection refused|transport is closing|connection reset by peer|no active session|broken pipe`)
+	ended = lazyregexp.New(`code = Unavailable|error reading from server: EOF|connection refused|transport is closing|connection reset by peer|no active session|broken pipe`)
 )
 
 func (b *build) failed(ctx context.Context, p *plan, e *SolveError) error {

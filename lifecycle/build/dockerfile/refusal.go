@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,14 +11,15 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 var (
 	// privileged is what BuildKit says of a step that wants more than it grants.
-	privileged = regexp.MustCompile(`(network\.host|security\.insecure) is not allowed`)
+	privileged = lazyregexp.New(`(network\.host|security\.insecure) is not allowed`)
 	// notUTF8 is what gRPC says of the name of a file.
-	notUTF8 = regexp.MustCompile(`string field contains invalid UTF-8`)
+	notUTF8 = lazyregexp.New(`string field contains invalid UTF-8`)
 )
 
 // privileges are the flags of RUN that ask for what BuildKit calls an entitlement.

@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync/atomic"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // unpacking is where BuildKit writes an OCI layout to, as a tar archive. Close
@@ -47,7 +48,7 @@ func (u *unpacking) failed() error {
 }
 
 // layoutFile is a file of an OCI layout.
-var layoutFile = regexp.MustCompile(`^(oci-layout|index\.json|blobs/sha256/[0-9a-f]{64})$`)
+var layoutFile = lazyregexp.New(`^(oci-layout|index\.json|blobs/sha256/[0-9a-f]{64})$`)
 
 // unpack writes the files of an OCI layout into a folder, and nothing else.
 func unpack(r io.Reader, dir string) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/layer"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/ociimage"
@@ -134,7 +134,7 @@ func configure(base v1.Image, layers []*layer.Layer, name string, p catalogue.Pl
 	})
 }
 
-var majorVersion = regexp.MustCompile(`^v[2-9]\d*$|^v1\d+$`)
+var majorVersion = lazyregexp.New(`^v[2-9]\d*$|^v1\d+$`)
 
 // programName is the last element of the package's path, before a major version.
 func (m *module) programName() string {

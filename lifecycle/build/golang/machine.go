@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/internal/machine"
 )
@@ -16,7 +16,7 @@ var (
 	// machineFault is what the Go command and its tools say when this machine
 	// does not let them work. What the system says ends its line. Servers say as
 	// well that permission is denied: of a machine, that stands after a path.
-	machineFault = regexp.MustCompile(`(?i): (no space left on device|(there is )?not enough space on the disk|disk quota exceeded|file too large|` +
+	machineFault = lazyregexp.New(`(?i): (no space left on device|(there is )?not enough space on the disk|disk quota exceeded|file too large|` +
 		`read-only file system|input/output error|too many open files( in system)?|cannot allocate memory|resource temporarily unavailable|signal: killed)\.?$|` +
 		`[/\\][^:]*: (permission denied|operation not permitted|access is denied)\.?$|` +
 		`^(fatal error: )?runtime: (out of memory|cannot allocate memory)|^fatal error: out of memory|` +
@@ -24,7 +24,7 @@ var (
 	// position begins what is said of a place in the source. The file may have
 	// any name there (a //line directive gives it one), and the rest may quote
 	// anything, but for what is said of a module that is downloaded.
-	position = regexp.MustCompile(`^.+?:\d+(:\d+)?: (\S+@v\S+: )?`)
+	position = lazyregexp.New(`^.+?:\d+(:\d+)?: (\S+@v\S+: )?`)
 )
 
 // machineCause is the line of a command's output that says that this machine is

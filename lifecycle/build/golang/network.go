@@ -2,17 +2,17 @@ package golang
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 var (
-	networkFailure = regexp.MustCompile(`(?m)^(go: |\S+\.go:\d+:\d+: \S+@v\S+: |\s+\S+@v\S+: ).*(dial tcp|no such host|connection refused|connection reset|i/o timeout|TLS handshake timeout|proxyconnect|: EOF$)`)
+	networkFailure = lazyregexp.New(`(?m)^(go: |\S+\.go:\d+:\d+: \S+@v\S+: |\s+\S+@v\S+: ).*(dial tcp|no such host|connection refused|connection reset|i/o timeout|TLS handshake timeout|proxyconnect|: EOF$)`)
 	// refusal is what Git and ssh say when a server does not let them in. The Go
 	// command indents what they say.
-	refusal = regexp.MustCompile(`(?mi)^\s+(\S+@\S+: Permission denied \(|Host key verification failed|fatal: Could not read from remote repository|` +
+	refusal = lazyregexp.New(`(?mi)^\s+(\S+@\S+: Permission denied \(|Host key verification failed|fatal: Could not read from remote repository|` +
 		`fatal: could not read (Username|Password) for|fatal: Authentication failed for)`)
 )
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/transport"
 )
@@ -118,8 +118,8 @@ type Cache struct {
 }
 
 var (
-	byDigest  = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
-	cacheSize = regexp.MustCompile(`^[1-9][0-9]*(%|[KMGT]?B)$`)
+	byDigest  = lazyregexp.New(`@sha256:[0-9a-f]{64}$`)
+	cacheSize = lazyregexp.New(`^[1-9][0-9]*(%|[KMGT]?B)$`)
 )
 
 // check completes a Config, and says all that is wrong with it.

@@ -1,10 +1,11 @@
 package job
 
 import (
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // The exit codes of inputs.sh. With any other, something failed in the pod itself.
@@ -15,9 +16,9 @@ const (
 )
 
 var (
-	noSpace     = regexp.MustCompile(`(?m)^.*(No space left on device|Disk quota exceeded).*$`)
-	redirected  = regexp.MustCompile(`error: 30[12378]`)
-	invalidPath = regexp.MustCompile(`(?m)^error: invalid path .*$`)
+	noSpace     = lazyregexp.New(`(?m)^.*(No space left on device|Disk quota exceeded).*$`)
+	redirected  = lazyregexp.New(`error: 30[12378]`)
+	invalidPath = lazyregexp.New(`(?m)^error: invalid path .*$`)
 )
 
 // inputsFailed is about the container that fetches the inputs.

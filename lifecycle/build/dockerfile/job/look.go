@@ -2,12 +2,12 @@ package job
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
 )
 
@@ -192,7 +192,7 @@ func notStarted(pod *corev1.Pod) string {
 
 // ownLimit is what a kubelet says of a pod, a container or a volume that takes more
 // of the disk than its own limit.
-var ownLimit = regexp.MustCompile(`exceeds the (total )?limit|exceeded its local ephemeral storage limit`)
+var ownLimit = lazyregexp.New(`exceeds the (total )?limit|exceeded its local ephemeral storage limit`)
 
 // adviceOn says what to do about the reason of a pod's failure.
 func adviceOn(reason, message string) string {

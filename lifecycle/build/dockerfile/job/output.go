@@ -2,19 +2,19 @@ package job
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
 )
 
 var (
 	// failedStep begins what buildctl repeats of the step that failed:
 	// " > [build 2/4] RUN make:", between two rules of hyphens.
-	failedStep = regexp.MustCompile(`^ > (.+?):?$`)
+	failedStep = lazyregexp.New(`^ > (.+?):?$`)
 	// failedAt is where in the Dockerfile, followed by an excerpt between rules.
-	failedAt = regexp.MustCompile(`^(\S.*):([0-9]+)$`)
+	failedAt = lazyregexp.New(`^(\S.*):([0-9]+)$`)
 )
 
 const (
@@ -25,10 +25,10 @@ const (
 
 var (
 	// stepFailed is the line that says of a step that it failed.
-	stepFailed = regexp.MustCompile(`^#([0-9]+) ERROR: `)
+	stepFailed = lazyregexp.New(`^#([0-9]+) ERROR: `)
 	// stepPrinted begins a line that a step printed: its number, and how many
 	// seconds it had run.
-	stepPrinted = regexp.MustCompile(`^#([0-9]+) [0-9]+\.[0-9]{1,3} `)
+	stepPrinted = lazyregexp.New(`^#([0-9]+) [0-9]+\.[0-9]{1,3} `)
 )
 
 // printedBy returns what the step that failed printed. buildctl repeats it as well,

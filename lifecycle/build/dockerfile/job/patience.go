@@ -3,13 +3,14 @@ package job
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 )
 
 // eventsAfter is how long a pod may not have started before events are read for the
@@ -18,7 +19,7 @@ const eventsAfter = 2
 
 // secretMissing is what the kubelet says of a Secret, or of a key in it, that a volume
 // needs and that is not there.
-var secretMissing = regexp.MustCompile(`secret "([^"]+)" not found|references non-existent secret key: (\S+)`)
+var secretMissing = lazyregexp.New(`secret "([^"]+)" not found|references non-existent secret key: (\S+)`)
 
 // hopelessFor says whether an event is about something that does not come by itself.
 func (w *wait) hopelessFor(e corev1.Event) (advice string, hopeless bool) {

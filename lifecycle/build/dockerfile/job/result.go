@@ -2,15 +2,15 @@ package job
 
 import (
 	"errors"
-	"regexp"
 
+	"github.com/pharos-dev/pharos/internal/lazyregexp"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/build/dockerfile"
 )
 
 var (
-	resultDigest  = regexp.MustCompile(`(?m)^\s*"containerimage\.digest":\s*"(sha256:[0-9a-f]{64})",?\s*$`)
-	resultVersion = regexp.MustCompile(`(?m)^version ([A-Za-z0-9.+-]+)$`)
+	resultDigest  = lazyregexp.New(`(?m)^\s*"containerimage\.digest":\s*"(sha256:[0-9a-f]{64})",?\s*$`)
+	resultVersion = lazyregexp.New(`(?m)^version ([A-Za-z0-9.+-]+)$`)
 )
 
 // parseResult reads the termination message of a build that succeeded: BuildKit's
