@@ -1,47 +1,13 @@
 package catalogue
 
-import (
-	"encoding/binary"
-	"maps"
-	"slices"
-)
+import "encoding/binary"
 
 // recipeQuestion is what is asked of a pruned tree: what its image is built with
 // and on. Of a recipe that is all right, the files that say so are among the
 // inputs: the whole tree has no part in the answer.
 func recipeQuestion(i *Image) []byte {
 	buf := appendTexts(question(nil, askRecipe), i.Inputs.Strings())
-	buf = appendTexts(buf, i.sortedPlatforms())
-	buf = appendText(buf, i.Build.Kind())
-	switch b := i.Build; {
-	case b.Go != nil:
-		buf = appendText(buf, b.Go.Package)
-		buf = appendTexts(buf, b.Go.LDFlags)
-		buf = appendTexts(buf, b.Go.Tags)
-		buf = appendPairs(buf, b.Go.Env)
-		buf = appendText(buf, b.Go.Toolchain)
-		buf = appendText(buf, b.Go.Base)
-		buf = appendTexts(buf, b.Go.Assets)
-	case b.Dockerfile != nil:
-		buf = appendText(buf, b.Dockerfile.Path)
-		buf = appendText(buf, b.Dockerfile.Target)
-		buf = appendPairs(buf, b.Dockerfile.Args)
-		buf = appendTexts(buf, b.Dockerfile.Secrets)
-		buf = appendTexts(buf, b.Dockerfile.SSH)
-	case b.Files != nil:
-		buf = appendText(buf, b.Files.From)
-		buf = appendText(buf, b.Files.Root)
-		buf = appendText(buf, b.Files.MediaType)
-	}
-	return buf
-}
-
-func appendPairs(buf []byte, pairs map[string]string) []byte {
-	buf = binary.AppendUvarint(buf, uint64(len(pairs)))
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		buf = appendText(appendText(buf, key), pairs[key])
-	}
-	return buf
+	return appendBuild(appendTexts(buf, i.sortedPlatforms()), i.Build)
 }
 
 // keepRecipe puts what a candidate is built with and on into the cache.
@@ -73,10 +39,10 @@ func (w *walker) recallRecipe(c *candidate) bool {
 		return false
 	}
 	toolchain, built := answer.text(), basis{frontend: answer.text()}
-	for n := answer.number(); n > 0 && !answer.bad; n-- {
+	for range answer.count() {
 		built.bases = append(built.bases, basesOf{platform: answer.text(), refs: answer.texts()})
 	}
-	for n := answer.number(); n > 0 && !answer.bad; n-- {
+	for range answer.count() {
 		built.triggers = append(built.triggers, trigger{at: answer.text(), instruction: answer.text()})
 	}
 	if !answer.done() {

@@ -95,7 +95,7 @@ func (p *pruning) recall(v visit) *remains {
 	r.files, r.entries, r.steps = answer.number(), answer.number(), int64(answer.number())
 	r.cut, r.deep = answer.number(), answer.number()
 	r.lfs = answer.texts()
-	for n := answer.number(); n > 0 && !answer.bad; n-- {
+	for range answer.count() {
 		var s special
 		s.Mode, s.Name, s.ID = source.Mode(answer.number()), answer.text(), answer.id()
 		if s.Mode == source.ModeDir {

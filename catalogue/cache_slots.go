@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
+	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -25,6 +27,7 @@ const (
 	askLinks    = 'l' // whether all symbolic links lead to an input
 	askPointers = 'p' // whether there is no Git LFS pointer
 	askRecipe   = 'r' // what a recipe is built with and on
+	askFile     = 'c' // what a pharos.yaml says
 )
 
 // question appends to buf what tells questions of a kind from all others.
@@ -41,7 +44,7 @@ func (s slots) get(question []byte, tree source.ID) (answerReader, bool) {
 	for ok {
 		var answer []byte
 		if answer, value, ok = cutAnswer(value); ok && bytes.HasPrefix(answer, id) {
-			return answerReader{rest: answer[len(id):]}, true
+			return answerReader{rest: string(answer[len(id):])}, true
 		}
 	}
 	return answerReader{}, false
@@ -90,11 +93,26 @@ func appendText(buf []byte, text string) []byte {
 	return append(binary.AppendUvarint(buf, uint64(len(text))), text...)
 }
 
-// appendTexts appends a list.
+// appendTexts appends a list, which may be nil.
 func appendTexts(buf []byte, texts []string) []byte {
-	buf = binary.AppendUvarint(buf, uint64(len(texts)))
+	if texts == nil {
+		return append(buf, 0)
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(texts)+1))
 	for _, t := range texts {
 		buf = appendText(buf, t)
+	}
+	return buf
+}
+
+// appendPairs appends a map, which may be nil.
+func appendPairs(buf []byte, pairs map[string]string) []byte {
+	if pairs == nil {
+		return append(buf, 0)
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(pairs)+1))
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		buf = appendText(appendText(buf, key), pairs[key])
 	}
 	return buf
 }
@@ -109,54 +127,4 @@ func appendID(buf []byte, id source.ID) ([]byte, bool) {
 	start := len(buf)
 	buf, err := hex.AppendDecode(buf, []byte(id))
 	return buf, err == nil && hex.EncodeToString(buf[start:]) == string(id)
-}
-
-// answerReader reads what was appended. Once something else stands there it is
-// bad, and what it returns means nothing.
-type answerReader struct {
-	rest []byte
-	bad  bool
-}
-
-// done says whether everything was there, and nothing more.
-func (r *answerReader) done() bool { return !r.bad && len(r.rest) == 0 }
-
-func (r *answerReader) number() int {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v > 1<<62 {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return int(v)
-}
-
-func (r *answerReader) bytes(n int) []byte {
-	if n > len(r.rest) {
-		r.bad = true
-		return nil
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-func (r *answerReader) text() string { return string(r.bytes(r.number())) }
-
-func (r *answerReader) texts() []string {
-	n := r.number()
-	if n > len(r.rest) { // each takes a byte at least
-		r.bad = true
-		return nil
-	}
-	var list []string
-	for range n {
-		list = append(list, r.text())
-	}
-	return list
-}
-
-func (r *answerReader) id() source.ID {
-	size := r.number()
-	return source.ID(hex.EncodeToString(r.bytes(size)))
 }

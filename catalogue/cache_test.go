@@ -457,3 +457,74 @@ func TestAllSourcesAreInTheQuestions(t *testing.T) {
 		}
 	}
 }
+
+// everyField has every field of a pharos.yaml.
+const everyField = header + `images:
+- name: api
+  build: {go: {package: ./api, ldflags: [-s], tags: [x], env: {CGO_ENABLED: "0"}, toolchain: go1.26.8, base: 'alpine:3', assets: [web]}}
+  inputs: [api, "!**/*_test.go", "a[b-c]/**/?x*"]
+  platforms: [linux/arm64, linux/amd64]
+  run: {go: {}, env: ["A*"]}
+- name: web
+  build: {dockerfile: {path: web/Dockerfile, target: prod, args: {A: b}, secrets: [npm], ssh: [default]}}
+  inputs: [web]
+  run: {command: [npm, run], reload: self}
+- name: site
+  build: {files: {from: site, root: /srv, mediaType: a/b}}
+  inputs: [site]
+delivery: [gitops/**]
+neutral: ["**/*.md"]
+`
+
+// A catalogue that is recalled is the one that was parsed, of which the cache knows
+// every field.
+func TestCatalogueIsRecalled(t *testing.T) {
+	t.Parallel()
+	cache := newMemoryCache()
+	set := map[string]bool{}
+	for _, text := range []string{everyField, header, shop, header + "neutral: []\nimages: []\n"} {
+		want, err := Parse(FileName, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fieldsSet(reflect.ValueOf(*want), set)
+		tree := makeTree(t, file{path: FileName, content: text})
+		for _, found := range []int{0, 1} {
+			before := cache.found
+			got, err := Load(t.Context(), Cached(tree, cache))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%v, got %+v, want %+v", err, got, want)
+			}
+			if text == everyField && cache.found-before != found {
+				t.Errorf("it is found %d times, want %d", cache.found-before, found)
+			}
+		}
+	}
+	for _, v := range []any{Catalogue{}, Image{}, Build{}, GoBuild{}, DockerfileBuild{}, FilesBuild{}, Run{}} {
+		for f := range reflect.TypeOf(v).NumField() {
+			if name := reflect.TypeOf(v).Name() + "." + reflect.TypeOf(v).Field(f).Name; !set[name] {
+				t.Errorf("%s is set in no sample", name)
+			}
+		}
+	}
+}
+
+func fieldsSet(v reflect.Value, set map[string]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fieldsSet(v.Elem(), set)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			fieldsSet(v.Index(i), set)
+		}
+	case reflect.Struct:
+		for f := range v.NumField() {
+			if !v.Field(f).IsZero() {
+				set[v.Type().Name()+"."+v.Type().Field(f).Name] = true
+			}
+			fieldsSet(v.Field(f), set)
+		}
+	}
+}

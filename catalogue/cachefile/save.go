@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/pharos-dev/pharos/catalogue"
 )
 
 const (
@@ -49,68 +52,99 @@ func (e entry) size() int { return rowSize + len(e.value) }
 
 // encode returns the file with what was put, and what is left of the rest.
 func (f *File) encode() []byte {
-	entries := f.entries()
-	size := leastAll
-	for _, e := range entries {
-		size += e.size()
+	put := make([]catalogue.CacheKey, 0, len(f.put))
+	for key := range f.put {
+		put = append(put, key)
+	}
+	slices.SortFunc(put, func(a, b catalogue.CacheKey) int { return bytes.Compare(a[:], b[:]) })
+	keep := f.bounds(put)
+	size, rows := leastAll, 0
+	for e := range keep.entries(f, put) {
+		size, rows = size+e.size(), rows+1
 	}
 	buf := make([]byte, 0, size)
-	buf = binary.BigEndian.AppendUint32(append(buf, magic...), uint32(len(entries)))
+	buf = binary.BigEndian.AppendUint32(append(buf, magic...), uint32(rows))
 	end := 0
-	for _, e := range entries {
+	for e := range keep.entries(f, put) {
 		end += len(e.value)
 		buf = binary.BigEndian.AppendUint32(append(buf, e.key...), uint32(end))
 		buf = append(buf, e.age)
 	}
-	for _, e := range entries {
+	for e := range keep.entries(f, put) {
 		buf = append(buf, e.value...)
 	}
 	sum := sha256.Sum256(buf)
 	return append(buf, sum[:]...)
 }
 
-// entries returns what the file is to hold, sorted by key.
-func (f *File) entries() []entry {
-	put := make([]entry, 0, len(f.put))
-	for key, value := range f.put {
-		put = append(put, entry{key: key[:], value: value})
+// all are the values that were put, by their sorted keys, and those of the file
+// that are not too old, sorted by key.
+func (f *File) all(put []catalogue.CacheKey) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		next := 0
+		first := func() entry {
+			e := entry{key: put[next][:], value: f.put[put[next]]}
+			next++
+			return e
+		}
+		for i := range f.content.rows() {
+			old := entry{key: f.content.key(i), value: f.content.value(i)}
+			if !f.used[i] {
+				old.age = f.content.age(i) + 1
+			}
+			for next < len(put) && bytes.Compare(put[next][:], old.key) < 0 {
+				if !yield(first()) {
+					return
+				}
+			}
+			replaced := next < len(put) && bytes.Equal(put[next][:], old.key)
+			if !replaced && old.age < oldest && !yield(old) {
+				return
+			}
+		}
+		for next < len(put) {
+			if !yield(first()) {
+				return
+			}
+		}
 	}
-	slices.SortFunc(put, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
-	all := make([]entry, 0, len(put)+f.content.rows())
-	for i := range f.content.rows() {
-		old := entry{key: f.content.key(i), value: f.content.value(i)}
-		if !f.used[i] {
-			old.age = f.content.age(i) + 1
-		}
-		for len(put) > 0 && bytes.Compare(put[0].key, old.key) < 0 {
-			all, put = append(all, put[0]), put[1:]
-		}
-		if old.age < oldest && (len(put) == 0 || !bytes.Equal(put[0].key, old.key)) {
-			all = append(all, old)
-		}
-	}
-	return within(append(all, put...), f.config.MaxBytes-leastAll)
 }
 
-// within drops those that were not used for the longest time until the others have
-// no more bytes than that.
-func within(all []entry, most int) []entry {
+// bounds say which values fit into the file: all that were used later, and of
+// those of one age as many as there is room for.
+type bounds struct {
+	age  int
+	room int // in bytes
+}
+
+func (f *File) bounds(put []catalogue.CacheKey) bounds {
 	var sizes [256]int // by age
-	for _, e := range all {
+	for e := range f.all(put) {
 		sizes[e.age] += e.size()
 	}
-	young := 0 // those that are younger are kept
-	for young < len(sizes) && sizes[young] <= most {
-		most -= sizes[young]
-		young++
+	b := bounds{room: f.config.MaxBytes - leastAll}
+	for b.age < len(sizes) && sizes[b.age] <= b.room {
+		b.room -= sizes[b.age]
+		b.age++
 	}
-	return slices.DeleteFunc(all, func(e entry) bool {
-		if int(e.age) == young && e.size() <= most {
-			most -= e.size()
-			return false
+	return b
+}
+
+// entries are those of f.all that fit.
+func (b bounds) entries(f *File, put []catalogue.CacheKey) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		room := b.room
+		for e := range f.all(put) {
+			fits := int(e.age) < b.age
+			if int(e.age) == b.age && e.size() <= room {
+				room -= e.size()
+				fits = true
+			}
+			if fits && !yield(e) {
+				return
+			}
 		}
-		return int(e.age) >= young
-	})
+	}
 }
 
 // write replaces the file, unless somebody else is about to.

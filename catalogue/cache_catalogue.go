@@ -1,0 +1,125 @@
+package catalogue
+
+import (
+	"encoding/binary"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+)
+
+// recallCatalogue returns what the cache beside a tree's objects has of a
+// pharos.yaml, the blob of that ID; nil if there is no cache or it has not all of
+// it.
+func recallCatalogue(tree source.Tree, file source.ID) *Catalogue {
+	known, ok := tree.Objects.(cached)
+	if !ok {
+		return nil
+	}
+	answer, ok := slots{known.cache}.get(question(nil, askFile), file)
+	if !ok {
+		return nil
+	}
+	c := &Catalogue{Digest: answer.text(), Delivery: answer.patterns(), Neutral: answer.patterns()}
+	n := answer.count()
+	c.Images = make([]Image, n)
+	for i := range c.Images {
+		c.Images[i] = answer.image()
+	}
+	if !answer.done() {
+		return nil
+	}
+	return c
+}
+
+// keepCatalogue puts it into the cache.
+func keepCatalogue(tree source.Tree, file source.ID, c *Catalogue) {
+	known, ok := tree.Objects.(cached)
+	if !ok {
+		return
+	}
+	buf := appendText(nil, c.Digest)
+	buf = appendTexts(buf, c.Delivery.Strings())
+	buf = appendTexts(buf, c.Neutral.Strings())
+	buf = binary.AppendUvarint(buf, uint64(len(c.Images)))
+	for i := range c.Images {
+		buf = appendImage(buf, &c.Images[i])
+	}
+	slots{known.cache}.put(question(nil, askFile), file, buf)
+}
+
+func appendImage(buf []byte, i *Image) []byte {
+	buf = appendText(buf, i.Name)
+	buf = appendBuild(buf, i.Build)
+	buf = appendTexts(buf, i.Inputs.Strings())
+	buf = appendTexts(buf, i.Platforms)
+	if i.Run == nil {
+		return append(buf, 0)
+	}
+	buf = appendTruth(append(buf, 1), i.Run.Go)
+	buf = appendTexts(buf, i.Run.Command)
+	buf = appendText(buf, string(i.Run.Reload))
+	return appendTexts(buf, i.Run.Env)
+}
+
+// appendBuild appends all of a recipe.
+func appendBuild(buf []byte, b Build) []byte {
+	buf = appendText(buf, b.Kind())
+	switch {
+	case b.Go != nil:
+		buf = appendText(buf, b.Go.Package)
+		buf = appendTexts(buf, b.Go.LDFlags)
+		buf = appendTexts(buf, b.Go.Tags)
+		buf = appendPairs(buf, b.Go.Env)
+		buf = appendText(buf, b.Go.Toolchain)
+		buf = appendText(buf, b.Go.Base)
+		buf = appendTexts(buf, b.Go.Assets)
+	case b.Dockerfile != nil:
+		buf = appendText(buf, b.Dockerfile.Path)
+		buf = appendText(buf, b.Dockerfile.Target)
+		buf = appendPairs(buf, b.Dockerfile.Args)
+		buf = appendTexts(buf, b.Dockerfile.Secrets)
+		buf = appendTexts(buf, b.Dockerfile.SSH)
+	case b.Files != nil:
+		buf = appendText(buf, b.Files.From)
+		buf = appendText(buf, b.Files.Root)
+		buf = appendText(buf, b.Files.MediaType)
+	}
+	return buf
+}
+
+func appendTruth(buf []byte, is bool) []byte {
+	if is {
+		return append(buf, 1)
+	}
+	return append(buf, 0)
+}
+
+func (r *answerReader) image() Image {
+	i := Image{Name: r.text(), Build: r.build(), Inputs: r.patterns(), Platforms: r.texts()}
+	if r.number() == 1 {
+		i.Run = &Run{Go: r.number() == 1, Command: r.texts(), Reload: Reload(r.text()), Env: r.texts()}
+	}
+	return i
+}
+
+func (r *answerReader) build() Build {
+	switch r.text() {
+	case BuildGo:
+		return Build{Go: &GoBuild{
+			Package: r.text(), LDFlags: r.texts(), Tags: r.texts(), Env: r.pairs(), Toolchain: r.text(), Base: r.text(), Assets: r.texts(),
+		}}
+	case BuildDockerfile:
+		return Build{Dockerfile: &DockerfileBuild{Path: r.text(), Target: r.text(), Args: r.pairs(), Secrets: r.texts(), SSH: r.texts()}}
+	case BuildFiles:
+		return Build{Files: &FilesBuild{From: r.text(), Root: r.text(), MediaType: r.text()}}
+	}
+	r.bad = true
+	return Build{}
+}
+
+func (r *answerReader) patterns() Patterns {
+	p, err := ParsePatterns(r.texts())
+	if err != nil {
+		r.bad = true
+	}
+	return p
+}
