@@ -17,17 +17,18 @@ type computed struct {
 }
 
 // compute returns nil where there is nothing to compute of, whatever the reason.
-func compute(ctx context.Context, repo *source.Repository) *computed {
+func (s *shared) compute(ctx context.Context, repo *source.Repository) *computed {
 	head, err := repo.Commit(ctx, "")
 	if err != nil {
 		return nil
 	}
-	c, err := catalogue.Load(ctx, head.Tree)
+	tree := s.cached(repo, head.Tree)
+	c, err := catalogue.Load(ctx, tree)
 	if err != nil {
 		return nil
 	}
-	states, err := c.States(ctx, head.Tree)
-	return &computed{head.Tree.ID, c, states, err}
+	states, err := c.States(ctx, tree)
+	return &computed{tree.ID, c, states, err}
 }
 
 // workingTreeAndHead returns the working tree, and what is computed of HEAD while
@@ -41,12 +42,12 @@ func (s *shared) workingTreeAndHead(ctx context.Context) (source.Tree, *computed
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	head := make(chan *computed, 1)
-	go func() { head <- compute(ctx, repo) }()
+	go func() { head <- s.compute(ctx, repo) }()
 	tree, err := s.snapshot(ctx, worktree.Config{Repository: repo})
 	if err != nil {
 		cancel()
 	}
 	found := <-head
 	cancel()
-	return tree, found, err
+	return s.cached(repo, tree), found, err
 }

@@ -110,7 +110,7 @@ func (s *shared) commitOrWorktree(ctx context.Context, rev string, worktree bool
 	repo, commit, err := s.commit(ctx, rev)
 	if worktree && (err == nil || errors.Is(err, source.ErrUnborn)) {
 		tree, err := s.workingTree(ctx)
-		return source.Commit{Tree: tree}, done, err
+		return source.Commit{Tree: s.cached(repo, tree)}, done, err
 	}
 	if errors.Is(err, source.ErrUnborn) {
 		err = fmt.Errorf("%w\nWhat would be in the first one is read with --worktree", err)

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"sync"
+
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/pharos-dev/pharos/catalogue/cachefile"
 )
 
 // shared is what all subcommands share: streams, kubectl's connection flags, and
@@ -15,6 +19,10 @@ type shared struct {
 	target string
 	// gitDir is the Git folder of the repository, once that was opened.
 	gitDir string
+	// fingerprints is what is kept in the Git folder of what they are computed of,
+	// once it was opened; nil if it cannot be.
+	fingerprints *cachefile.File
+	opened       sync.Once // fingerprints
 	// counted are the targets whose receipts say which images are used.
 	counted []countedTarget
 }
@@ -74,5 +82,6 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	group(cmd)
 	explainUsage(cmd)
 	shortenHelp(cmd)
+	s.keepFingerprints(cmd)
 	return cmd
 }

@@ -28,6 +28,9 @@ func (s *shared) commit(ctx context.Context, rev string) (*source.Repository, so
 	}
 	s.gitDir = repo.GitDir()
 	commit, err := repo.Commit(ctx, rev)
+	if err == nil {
+		commit.Tree = s.cached(repo, commit.Tree)
+	}
 	return repo, commit, err
 }
 

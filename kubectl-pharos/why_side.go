@@ -80,7 +80,7 @@ func (s *shared) side(ctx context.Context, name, image string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is.Side, err = catalogue.SideOf(ctx, tree, image); err != nil && ctx.Err() == nil {
+	if is.Side, err = catalogue.SideOf(ctx, s.cached(repo, tree), image); err != nil && ctx.Err() == nil {
 		err = &lifecycle.Error{Op: "read " + catalogue.FileName + " at", On: is.name(), Class: lifecycle.ErrSource, Err: withTargets(ctx, tree, err)}
 	}
 	return is, err
