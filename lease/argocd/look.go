@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -138,9 +137,9 @@ const readAtOnce = 8
 func (g *Gate) readAll(ctx context.Context, op string, names []string) (applications, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	apps, errs := applications{}, map[string]error{}
+	apps, errs := applications{}, make([]error, len(names))
 	turn := make(chan struct{}, readAtOnce)
-	for _, n := range names {
+	for i, n := range names {
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
@@ -149,12 +148,12 @@ func (g *Gate) readAll(ctx context.Context, op string, names []string) (applicat
 			defer mu.Unlock()
 			apps[n] = a
 			if err != nil && !isNotFound(err) {
-				errs[n] = fail(op, argo.Name(g.config.Namespace, n), err)
+				errs[i] = fail(op, argo.Name(g.config.Namespace, n), err)
 			}
 		})
 	}
 	wg.Wait()
-	return apps, errors.Join(slices.Collect(maps.Values(errs))...)
+	return apps, errors.Join(errs...)
 }
 
 // isNotFound says whether an object does not exist, and not its kind.
