@@ -28,6 +28,7 @@ const (
 // if none does.
 func (w *watching) judge() error {
 	for _, p := range w.parts {
+		p.forget()
 		p.want.Healthy = p.declaredHealthy()
 		v := argo.Judge(p.app, p.want)
 		if v.State != p.verdict.State || v.Need != p.verdict.Need || v.Fault != p.verdict.Fault {
@@ -151,6 +152,8 @@ func (w *watching) moveOn(ctx context.Context) error {
 		now, lasts := w.now(), w.now().Sub(p.since)
 		var err error
 		switch v := p.verdict; {
+		case len(p.gone.objects) > 0 && !p.gone.ended:
+			err = w.giveUp(ctx, p)
 		case argo.Unheard(p.app) && lasts > settle && now.Sub(p.repeated) > settle:
 			p.repeated = now
 			err = w.change(ctx, p.part, w.r.Guard, nudge)

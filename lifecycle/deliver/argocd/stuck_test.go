@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
 
@@ -44,4 +48,34 @@ func TestOperationThatDoesNotEnd(t *testing.T) {
 			s.runs("api", ref("api", 1))
 		})
 	}
+}
+
+// An operation that waits for an object which was deleted does not take the whole
+// time: it is ended, and the object is made again.
+func TestOperationWaitsForWhatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.ArgoCD(t))
+	s.root(automated)
+	client := devtest.Client(t, s.config)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse("0")}}}
+	if _, err := client.CoreV1().ResourceQuotas(s.name).Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	files := s.single("")
+	files["root/kustomization.yaml"] = "namespace: " + s.name + "\nresources: [api.yaml, later.yaml]\n"
+	files["root/later.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: later, annotations: {argocd.argoproj.io/sync-wave: \"1\"}}\n"
+	d := s.mustPoint(files)
+	ended := make(chan error, 1)
+	go func() { ended <- s.wait(t.Context(), d, patience) }()
+	s.await(s.name, "status.operationState.message", "waiting for healthy state of apps/Deployment/api")
+	if err := client.AppsV1().Deployments(s.name).Delete(t.Context(), "api", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.CoreV1().ResourceQuotas(s.name).Delete(t.Context(), "none", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, s.dump())
+	}
+	s.runs("api", ref("api", 1))
 }

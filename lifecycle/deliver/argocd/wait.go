@@ -28,8 +28,9 @@ const (
 //
 // With a guard it moves on what does not move by itself: it asks for a refresh
 // where a status is out of date, and for a sync where the policy is manual, or
-// where the controller leaves a difference alone that it has failed at before.
-// Without one it only looks.
+// where the controller leaves a difference alone that it has failed at before. An
+// operation that waits for an object which somebody has deleted since is ended, and
+// begun anew. Without one it only looks.
 //
 // It ends early with what cannot succeed. A sync that failed, an unhealthy
 // object and a time that is over are a *lifecycle.UnhealthyError that names
@@ -99,6 +100,7 @@ func (d *Deliverer) Wait(ctx context.Context, r lifecycle.ObserveRequest) (lifec
 			return w.observation(), err
 		}
 		w.askWhy(fctx, &followers, tell)
+		w.askGone(fctx, &followers, tell)
 		w.report()
 	}
 }
@@ -129,6 +131,7 @@ type watched struct {
 	asked    time.Time
 	asking   bool
 	answered bool
+	gone     gone
 }
 
 func (d *Deliverer) newWatching(r lifecycle.ObserveRequest) *watching {
