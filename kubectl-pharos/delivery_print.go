@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -24,11 +25,11 @@ type deliveryFields struct {
 	Steps    []lifecycle.StepResult `json:"steps,omitempty"`   // of the preparation
 	Findings []lifecycle.Finding    `json:"findings,omitempty"`
 	Seconds  float64                `json:"seconds"`
-	Error    string                 `json:"error,omitempty"`
+	failure
 }
 
 // print writes what became of it. A program gets an answer after a failure too.
-func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.ReconcileResult, err error) error {
+func (o *deliveryOptions) print(ctx context.Context, kind string, f deliveryFields, res lifecycle.ReconcileResult, err error) error {
 	if o.output.human() {
 		o.printHuman(f, res, err)
 		return nil
@@ -38,9 +39,7 @@ func (o *deliveryOptions) print(kind string, f deliveryFields, res lifecycle.Rec
 	if res.Plan.Decision != "" {
 		f.Plan = &res.Plan
 	}
-	if err != nil {
-		f.Error = message(err)
-	}
+	f.failure = failureOf(ctx, err)
 	obj, err := newObject(kind, cmp.Or(res.Operation, f.Target), f)
 	if err != nil {
 		return err

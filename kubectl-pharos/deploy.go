@@ -80,7 +80,7 @@ func (o *deployOptions) run(ctx context.Context) error {
 	for _, s := range res.Steps {
 		fields.foreseen = append(fields.foreseen, s.Changes...)
 	}
-	return errors.Join(err, o.print("Deploy", fields, res.ReconcileResult, err))
+	return errors.Join(err, o.print(ctx, "Deploy", fields, res.ReconcileResult, err))
 }
 
 // prepare finds out what there is to know before anything begins.

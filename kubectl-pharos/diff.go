@@ -111,7 +111,7 @@ func (o *diffOptions) warn(d lifecycle.Diff) {
 // print writes the differences, and says whether there are any.
 func (o *diffOptions) print(ctx context.Context, commit, target string, d lifecycle.Diff, err error) (bool, error) {
 	if !o.output.human() {
-		return len(d.Changes) > 0, o.printFields(commit, target, d, err)
+		return len(d.Changes) > 0, o.printFields(ctx, commit, target, d, err)
 	}
 	files, err := filesOf(d.Changes)
 	if err != nil {

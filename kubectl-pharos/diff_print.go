@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -67,7 +68,7 @@ type diffFields struct {
 	Changes  []diffChange        `json:"changes"`
 	Orphans  []receipt.Object    `json:"orphans"`
 	Findings []lifecycle.Finding `json:"findings,omitempty"`
-	Error    string              `json:"error,omitempty"`
+	failure
 }
 
 type diffChange struct {
@@ -77,14 +78,12 @@ type diffChange struct {
 }
 
 // printFields prints for programs, which get an answer after a failure too.
-func (o *diffOptions) printFields(commit, target string, d lifecycle.Diff, err error) error {
+func (o *diffOptions) printFields(ctx context.Context, commit, target string, d lifecycle.Diff, err error) error {
 	f := diffFields{Target: target, Commit: commit, Changes: []diffChange{}, Orphans: append([]receipt.Object{}, d.Orphans...), Findings: d.Findings}
 	for _, c := range d.Changes {
 		f.Changes = append(f.Changes, diffChange{c.Change, c.Live, c.Merged})
 	}
-	if err != nil {
-		f.Error = message(err)
-	}
+	f.failure = failureOf(ctx, err)
 	obj, err := newObject("Diff", target, f)
 	if err != nil {
 		return err

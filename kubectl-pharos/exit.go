@@ -44,14 +44,14 @@ func report(ctx context.Context, w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	if msg := message(err); msg != "" {
-		linef(w, "error: %s", msg)
+	f := failureOf(ctx, err)
+	if f.Error != "" {
+		linef(w, "error: %s", f.Error)
 	}
-	if ctx.Err() != nil && !errors.Is(err, errNotSo) {
+	if f.ExitCode == exitInterrupted {
 		linef(w, "interrupted")
-		return exitInterrupted
 	}
-	return exitCode(err)
+	return f.ExitCode
 }
 
 // message is the error's text, in which several problems of a file stand on

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,7 +26,10 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
-	cmd := newRoot(streams)
-	cmd.SetArgs(args)
-	return report(ctx, streams.ErrOut, cmd.ExecuteContext(ctx))
+	out := &noted{Writer: streams.Out}
+	streams.Out = out
+	root := newRoot(streams)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	return report(ctx, streams.ErrOut, errors.Join(err, printFailure(ctx, out, cmd, args, err)))
 }

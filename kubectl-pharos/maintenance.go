@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pharos-dev/pharos/lease"
@@ -31,12 +33,12 @@ type maintenanceFields struct {
 	DryRun bool        `json:"dryRun,omitempty"`
 	Lease  leaseFields `json:"lease"`
 	Wrong  []string    `json:"wrong,omitempty"` // why the target is not live
-	Error  string      `json:"error,omitempty"`
+	failure
 }
 
 // printMaintenance writes what became of it. A program gets an answer after a
 // failure too.
-func (s *shared) printMaintenance(out *output, target string, dryRun bool, st lease.State, wrong []string, err error) error {
+func (s *shared) printMaintenance(ctx context.Context, out *output, target string, dryRun bool, st lease.State, wrong []string, err error) error {
 	if out.human() {
 		switch {
 		case err != nil:
@@ -47,10 +49,7 @@ func (s *shared) printMaintenance(out *output, target string, dryRun bool, st le
 		}
 		return nil
 	}
-	f := maintenanceFields{DryRun: dryRun, Lease: leaseOf(st), Wrong: wrong}
-	if err != nil {
-		f.Error = message(err)
-	}
+	f := maintenanceFields{DryRun: dryRun, Lease: leaseOf(st), Wrong: wrong, failure: failureOf(ctx, err)}
 	obj, err := newObject("Maintenance", target, f)
 	if err != nil {
 		return err

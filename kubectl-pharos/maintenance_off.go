@@ -66,7 +66,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	if holder == "" {
 		here, err := o.heldHere(ctx, repo, t, so)
 		if err != nil {
-			return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lease.State{}, nil, err))
+			return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, lease.State{}, nil, err))
 		}
 		holder = here.Holder
 	}
@@ -80,7 +80,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 		if !dryRun && lost.State.Holder != holder {
 			err = errors.Join(err, forgetHolder(repo, t.Name, holder))
 		}
-		return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, lost.State, nil, err))
+		return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, lost.State, nil, err))
 	}
 	var wrong []string
 	if notLive, ok := errors.AsType[*lifecycle.NotLiveError](err); ok {
@@ -98,5 +98,5 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 			return lifecycle.TargetError(err)
 		}
 	}
-	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, now, wrong, err))
+	return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, now, wrong, err))
 }

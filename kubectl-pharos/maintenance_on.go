@@ -65,7 +65,7 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 	if err == nil && st.Held && st.Purpose != o.reason {
 		linef(o.ErrOut, "warning: the maintenance is on already, and its reason stays %q; to give it another one, end it and begin again", st.Purpose)
 	}
-	return errors.Join(err, o.printMaintenance(o.output, t.Name, dryRun, st, nil, err))
+	return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, st, nil, err))
 }
 
 // begin keeps the holder's ID before it acquires the lease.

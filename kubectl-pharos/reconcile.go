@@ -71,7 +71,7 @@ func (o *reconcileOptions) run(ctx context.Context) error {
 	}
 	var fields deliveryFields
 	res, err := o.reconcile(ctx, &fields)
-	return errors.Join(err, o.print("Reconciliation", fields, res, err))
+	return errors.Join(err, o.print(ctx, "Reconciliation", fields, res, err))
 }
 
 func (o *reconcileOptions) check() error {

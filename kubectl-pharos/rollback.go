@@ -61,7 +61,7 @@ func (o *rollbackOptions) run(ctx context.Context) error {
 	}
 	var fields deliveryFields
 	res, err := o.rollback(ctx, &fields)
-	return errors.Join(err, o.print("Rollback", fields, res, err))
+	return errors.Join(err, o.print(ctx, "Rollback", fields, res, err))
 }
 
 // rollback fills in what is known before the delivery begins.

@@ -55,8 +55,13 @@ func usageError(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w\nSee %s --help", err, cmd.CommandPath())
+	return misused{fmt.Errorf("%w\nSee %s --help", err, cmd.CommandPath())}
 }
+
+// misused is an error in what was written on the command line.
+type misused struct{ error }
+
+func (e misused) Unwrap() []error { return []error{errUsage, e.error} }
 
 // group makes a command that only has subcommands: alone it shows its help.
 func group(cmd *cobra.Command) *cobra.Command {
