@@ -76,6 +76,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	flags.StringVar(&s.repo, "repo", ".", "The repository: the one around this folder")
 	flags.StringVar(&s.target, "target", "", "The target's name; needed if pharos.yaml has several")
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
+	s.completeKubeconfig(cmd)
 
 	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newDeploy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
