@@ -54,8 +54,15 @@ func (c *Controller) observed(ctx context.Context, d Watchdog, n *news, s lease.
 		if f.event == "" || c.config.Events == nil {
 			continue
 		}
-		if err := c.config.Events.Record(ctx, f.of(d)); err != nil {
+		if err := c.record(ctx, f.of(d)); err != nil {
 			log.Warn("an Event could not be recorded", "reason", f.event, "err", err)
 		}
 	}
+}
+
+// record records an Event, also of the last pass of a leadership that ends.
+func (c *Controller) record(ctx context.Context, e Event) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return c.config.Events.Record(ctx, e)
 }
