@@ -16,8 +16,7 @@ type Cache interface {
 	// Get returns the value of a key, nil if there is none. The caller does not
 	// modify it.
 	Get(key CacheKey) []byte
-	// Put replaces the value of a key. The cache keeps it, and the caller does not
-	// modify it afterwards.
+	// Put replaces the value of a key by a copy of this one.
 	Put(key CacheKey, value []byte)
 }
 

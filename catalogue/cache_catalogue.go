@@ -14,7 +14,7 @@ func recallCatalogue(tree source.Tree, file source.ID) *Catalogue {
 	if !ok {
 		return nil
 	}
-	answer, ok := slots{known.cache}.get(question(nil, askFile), file)
+	answer, ok := slots{known.cache}.get(slot(question(nil, askFile)), file)
 	if !ok {
 		return nil
 	}
@@ -43,7 +43,7 @@ func keepCatalogue(tree source.Tree, file source.ID, c *Catalogue) {
 	for i := range c.Images {
 		buf = appendImage(buf, &c.Images[i])
 	}
-	slots{known.cache}.put(question(nil, askFile), file, buf)
+	slots{known.cache}.put(slot(question(nil, askFile)), file, buf)
 }
 
 func appendImage(buf []byte, i *Image) []byte {

@@ -12,13 +12,13 @@ func (l *linkCheck) recall(root *remains) bool {
 	if l.slots == nil || len(root.special) == 0 {
 		return false
 	}
-	_, ok := l.slots.get(l.question(), root.id)
+	_, ok := l.slots.get(slot(l.question()), root.id)
 	return ok
 }
 
 // keep puts into the cache that they do.
 func (l *linkCheck) keep(root *remains) {
 	if l.slots != nil && len(root.special) > 0 && !l.followed {
-		l.slots.put(l.question(), root.id, nil)
+		l.slots.put(slot(l.question()), root.id, nil)
 	}
 }

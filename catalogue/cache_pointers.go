@@ -18,7 +18,7 @@ func (p *pruning) recallNoPointers(pruned source.ID, lines []pattern) *pointers 
 	if p.slots == nil {
 		return nil
 	}
-	answer, ok := p.slots.get(pointersQuestion(lines), pruned)
+	answer, ok := p.slots.get(slot(pointersQuestion(lines)), pruned)
 	none := &pointers{entries: answer.number(), steps: int64(answer.number())}
 	if !ok || !answer.done() {
 		return nil
@@ -31,5 +31,5 @@ func (p *pruning) keepNoPointers(pruned source.ID, lines []pattern, none *pointe
 		return
 	}
 	answer := binary.AppendUvarint(nil, uint64(none.entries))
-	p.slots.put(pointersQuestion(lines), pruned, binary.AppendUvarint(answer, uint64(none.steps)))
+	p.slots.put(slot(pointersQuestion(lines)), pruned, binary.AppendUvarint(answer, uint64(none.steps)))
 }

@@ -3,9 +3,11 @@ package catalogue
 import (
 	"crypto/sha256"
 	"embed"
+	"io"
 	"io/fs"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 )
 
@@ -36,12 +38,15 @@ var program = sync.OnceValue(func() []byte {
 	h := sha256.New()
 	add := func(texts ...string) { h.Write(appendTexts(nil, texts)) }
 	add(runtime.Version())
-	_ = fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			content, _ := sources.ReadFile(path) // what is embedded can be read
-			add(path, string(content))
+	// What is embedded can be read.
+	_ = fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			file, _ := sources.Open(path)
+			info, _ := file.Stat()
+			add(path, strconv.FormatInt(info.Size(), 10))
+			_, _ = io.Copy(h, file)
 		}
-		return err
+		return nil
 	})
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {

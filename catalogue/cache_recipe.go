@@ -25,7 +25,7 @@ func (w *walker) keepRecipe(c *candidate) {
 	for _, t := range c.basis.triggers {
 		buf = appendText(appendText(buf, t.at), t.instruction)
 	}
-	w.slots.put(recipeQuestion(&c.Image), c.Inputs.ID, buf)
+	w.slots.put(slot(recipeQuestion(&c.Image)), c.Inputs.ID, buf)
 }
 
 // recallRecipe fills in what a candidate is built with and on, if the cache knows
@@ -34,7 +34,7 @@ func (w *walker) recallRecipe(c *candidate) bool {
 	if w.slots == nil {
 		return false
 	}
-	answer, ok := w.slots.get(recipeQuestion(&c.Image), c.Inputs.ID)
+	answer, ok := w.slots.get(slot(recipeQuestion(&c.Image)), c.Inputs.ID)
 	if !ok {
 		return false
 	}

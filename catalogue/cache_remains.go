@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
@@ -67,18 +66,18 @@ func (p *pruning) keep(v visit, r *remains) {
 	}
 	p.answer = buf
 	if ok {
-		p.asked = v.question(p.asked[:0])
-		p.slots.put(p.asked, v.id, slices.Clone(buf))
+		p.slots.put(v.slot, v.id, buf)
 	}
 }
 
 // recall returns what the cache has of a directory, nil if it has not all of it.
-func (p *pruning) recall(v visit) *remains {
+func (p *pruning) recall(v *visit) *remains {
 	if p.slots == nil {
 		return nil
 	}
 	p.asked = v.question(p.asked[:0])
-	answer, ok := p.slots.get(p.asked, v.id)
+	v.slot = slot(p.asked)
+	answer, ok := p.slots.get(v.slot, v.id)
 	if !ok {
 		return nil
 	}
@@ -100,7 +99,7 @@ func (p *pruning) recall(v visit) *remains {
 		s.Mode, s.Name, s.ID = source.Mode(answer.number()), answer.text(), answer.id()
 		if s.Mode == source.ModeDir {
 			s.whole = answer.id()
-			if s.inside = p.known(visit{v.path + s.Name + "/", s.whole, v.child(s.Name)}); s.inside == nil {
+			if s.inside = p.known(&visit{path: v.path + s.Name + "/", id: s.whole, cursor: v.child(s.Name)}); s.inside == nil {
 				return nil
 			}
 		}
@@ -110,7 +109,7 @@ func (p *pruning) recall(v visit) *remains {
 		return nil
 	}
 	if r.id != "" && r.id != v.id {
-		p.recalled.add(r, v)
+		p.recalled.add(r, *v)
 	}
 	return r
 }

@@ -33,9 +33,12 @@ const (
 // question appends to buf what tells questions of a kind from all others.
 func question(buf []byte, kind byte) []byte { return append(append(buf, program()...), kind) }
 
-// get returns the answer to a question for a tree.
-func (s slots) get(question []byte, tree source.ID) (answerReader, bool) {
-	value := s.cache.Get(sha256.Sum256(question))
+// slot returns the key of the answers to a question.
+func slot(question []byte) CacheKey { return sha256.Sum256(question) }
+
+// get returns the answer for a tree.
+func (s slots) get(slot CacheKey, tree source.ID) (answerReader, bool) {
+	value := s.cache.Get(slot)
 	if len(value) == 0 {
 		return answerReader{}, false
 	}
@@ -51,14 +54,15 @@ func (s slots) get(question []byte, tree source.ID) (answerReader, bool) {
 }
 
 // put keeps an answer for a tree.
-func (s slots) put(question []byte, tree source.ID, answer []byte) {
-	id, ok := appendID(nil, tree)
+func (s slots) put(slot CacheKey, tree source.ID, answer []byte) {
+	var idBuf [1 + sha256.Size]byte
+	id, ok := appendID(idBuf[:0], tree)
 	if !ok {
 		return
 	}
-	key := CacheKey(sha256.Sum256(question))
-	value := appendAnswer(make([]byte, 0, 2*(len(id)+len(answer)+4)), id, answer)
-	old := s.cache.Get(key)
+	var buf [256]byte // enough for most
+	value := appendAnswer(buf[:0], id, answer)
+	old := s.cache.Get(slot)
 	for n := 1; n < answersKept; {
 		var other []byte
 		if other, old, ok = cutAnswer(old); !ok {
@@ -69,7 +73,7 @@ func (s slots) put(question []byte, tree source.ID, answer []byte) {
 			n++
 		}
 	}
-	s.cache.Put(key, value)
+	s.cache.Put(slot, value)
 }
 
 func appendAnswer(buf, id, answer []byte) []byte {

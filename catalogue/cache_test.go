@@ -45,7 +45,7 @@ func (m *memoryCache) Get(key CacheKey) []byte {
 func (m *memoryCache) Put(key CacheKey, value []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.values[key] = value
+	m.values[key] = slices.Clone(value)
 }
 
 // counted counts the directories that are read.

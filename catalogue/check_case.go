@@ -125,7 +125,7 @@ func (w *walker) choosesFrom(ctx context.Context, inputs Patterns, at string, e 
 	if e.Mode != source.ModeDir {
 		return inputs.Match(at), nil
 	}
-	left, err := (&pruning{walker: w}).dir(ctx, visit{at + "/", e.ID, w.texts.cursor(inputs).below(at)})
+	left, err := (&pruning{walker: w}).dir(ctx, visit{path: at + "/", id: e.ID, cursor: w.texts.cursor(inputs).below(at)})
 	if err != nil {
 		return false, err
 	}

@@ -119,8 +119,7 @@ func (p *pruning) look(entries int, steps int64) error {
 // dir prunes a directory. What is left of the same directory under patterns that
 // say the same of it is computed once.
 func (p *pruning) dir(ctx context.Context, v visit) (*remains, error) {
-	v = v.simplest()
-	if r := p.known(v); r != nil {
+	if r := p.known(&v); r != nil {
 		return r, p.look(r.entries, r.steps)
 	}
 	key := string(v.key(p.key[:0]))
@@ -135,8 +134,8 @@ func (p *pruning) dir(ctx context.Context, v visit) (*remains, error) {
 
 // known returns what is left of a directory if it was computed before, here or in
 // another process; nil if not, or if paths in it are too long here.
-func (p *pruning) known(v visit) *remains {
-	v = v.simplest()
+func (p *pruning) known(v *visit) *remains {
+	*v = v.simplest()
 	p.key = v.key(p.key[:0])
 	r := p.walker.known(p.key)
 	if r == nil {
@@ -211,7 +210,7 @@ func (p *pruning) entry(ctx context.Context, v visit, e source.Entry, r *remains
 		if child.coverage() == NoneInside {
 			return source.Entry{}, nil
 		}
-		inside, err := p.dir(ctx, visit{v.path + e.Name + "/", e.ID, child})
+		inside, err := p.dir(ctx, visit{path: v.path + e.Name + "/", id: e.ID, cursor: child})
 		if err != nil {
 			return source.Entry{}, err
 		}

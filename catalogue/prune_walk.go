@@ -43,6 +43,7 @@ type visit struct {
 	path string // with a slash at its end, empty for the root; it is for errors
 	id   source.ID
 	cursor
+	slot CacheKey // of its question, once the cache was asked
 }
 
 // key appends to buf what tells the directory's ID and what the patterns say of it

@@ -24,7 +24,7 @@ type File struct {
 	mu      sync.Mutex
 	content content // of the file
 	used    []bool  // which of that
-	put     map[catalogue.CacheKey][]byte
+	put     added
 }
 
 var _ catalogue.Cache = (*File)(nil)
@@ -41,7 +41,7 @@ func Open(c Config) *File {
 
 // hold begins with what the file holds now.
 func (f *File) hold(c content) {
-	f.content, f.used, f.put = c, make([]bool, c.rows()), map[catalogue.CacheKey][]byte{}
+	f.content, f.used, f.put = c, make([]bool, c.rows()), added{}
 }
 
 // Get returns the value of a key, nil if there is none. The caller does not modify
@@ -49,7 +49,7 @@ func (f *File) hold(c content) {
 func (f *File) Get(key catalogue.CacheKey) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if value, ok := f.put[key]; ok {
+	if value, ok := f.put.get(key); ok {
 		return value
 	}
 	i, ok := f.content.find(key)
@@ -60,10 +60,10 @@ func (f *File) Get(key catalogue.CacheKey) []byte {
 	return f.content.value(i)
 }
 
-// Put replaces the value of a key, in memory until it is saved. The caller does not
-// modify it afterwards.
+// Put replaces the value of a key by a copy of this one, in memory until it is
+// saved.
 func (f *File) Put(key catalogue.CacheKey, value []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.put[key] = value
+	f.put.add(key, value)
 }

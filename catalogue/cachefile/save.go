@@ -30,7 +30,7 @@ const (
 func (f *File) Save() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.put) == 0 {
+	if len(f.put.at) == 0 {
 		return nil
 	}
 	data := f.encode()
@@ -52,8 +52,8 @@ func (e entry) size() int { return rowSize + len(e.value) }
 
 // encode returns the file with what was put, and what is left of the rest.
 func (f *File) encode() []byte {
-	put := make([]catalogue.CacheKey, 0, len(f.put))
-	for key := range f.put {
+	put := make([]catalogue.CacheKey, 0, len(f.put.at))
+	for key := range f.put.at {
 		put = append(put, key)
 	}
 	slices.SortFunc(put, func(a, b catalogue.CacheKey) int { return bytes.Compare(a[:], b[:]) })
@@ -83,7 +83,8 @@ func (f *File) all(put []catalogue.CacheKey) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		next := 0
 		first := func() entry {
-			e := entry{key: put[next][:], value: f.put[put[next]]}
+			e := entry{key: put[next][:]}
+			e.value, _ = f.put.get(put[next])
 			next++
 			return e
 		}
