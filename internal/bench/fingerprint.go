@@ -27,7 +27,7 @@ func fingerprints(ctx context.Context, b *bench) ([]comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		return listings(plugin, filepath.Base(dir), dir), nil
+		return b.listings(ctx, plugin, filepath.Base(dir), dir)
 	}
 	packed, long, loose := b.size, b.size, b.size
 	long.commits *= 10
@@ -38,8 +38,14 @@ func fingerprints(ctx context.Context, b *bench) ([]comparison, error) {
 			return nil, err
 		}
 	}
-	cases := append(listings(plugin, "packed", dirs[packed]), listings(plugin, "loose", dirs[loose])...)
-	cases = append(cases, listings(plugin, "ten times the commits", dirs[long])...)
+	var cases []comparison
+	for _, r := range []struct{ name, dir string }{{"packed", dirs[packed]}, {"loose", dirs[loose]}, {"ten times the commits", dirs[long]}} {
+		more, err := b.listings(ctx, plugin, r.name, r.dir)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, more...)
+	}
 	return append(cases, comparison{
 		name: "fingerprints, in process",
 		ours: inProcess(fmt.Sprintf("%d commits", long.commits), dirs[long]),
@@ -47,36 +53,50 @@ func fingerprints(ctx context.Context, b *bench) ([]comparison, error) {
 	}), nil
 }
 
-// listings are the cases of one repository.
-func listings(plugin, name, dir string) []comparison {
-	list := side{name: "git ls-tree -r", run: discard("git", "-C", dir, "ls-tree", "-r", "HEAD")}
-	images := []string{"images", "--repo", dir, "--output", "json"}
-	return []comparison{
-		{name: "fingerprints, " + name + ", in process", ours: inProcess("catalogue", dir), peer: list},
-		{
-			name: "fingerprints, " + name,
-			ours: side{name: "kubectl-pharos images", run: discard(plugin, images...)},
-			peer: list,
-			note: func(ctx context.Context) (string, error) {
-				var most int64
-				for range coldRounds { // the last of it may be missed
-					peak, err := peakMemory(ctx, plugin, images...)
-					if err != nil {
-						return "", err
-					}
-					most = max(most, peak)
-				}
-				return fmt.Sprintf("peak resident memory %d MiB", most>>20), nil
-			},
-		},
+// listings are the cases of one repository: with nothing kept of earlier commits,
+// with what was kept of the one before, and with what was kept of the same one.
+func (b *bench) listings(ctx context.Context, plugin, name, dir string) ([]comparison, error) {
+	r, err := b.growing(ctx, dir)
+	if err != nil {
+		return nil, err
 	}
+	list := side{name: "git ls-tree -r", run: discard("git", "-C", r.dir, "ls-tree", "-r", "HEAD")}
+	args := []string{"images", "--repo", r.dir, "--output", "json"}
+	images := side{name: "kubectl-pharos images", run: discard(plugin, args...)}
+	alone := side{name: "catalogue, cachefile", run: r.states}
+	peak := func(ctx context.Context) (string, error) {
+		var most int64
+		for range coldRounds { // the last of it may be missed
+			if err := r.forget(ctx); err != nil {
+				return "", err
+			}
+			peak, err := peakMemory(ctx, plugin, args...)
+			if err != nil {
+				return "", err
+			}
+			most = max(most, peak)
+		}
+		return fmt.Sprintf("peak resident memory %d MiB", most>>20), nil
+	}
+	name = "fingerprints, " + name
+	return []comparison{
+		{name: name + ", in process", ours: inProcess("catalogue", r.dir), peer: list},
+		{name: name + ", in process, next commit", ours: alone.after(r.commit, emptyHeap), peer: list},
+		{name: name + ", in process, same commit", ours: alone.after(emptyHeap), peer: list},
+		{name: name + ", nothing kept", ours: images.after(r.forget), peer: list, note: peak},
+		{name: name + ", next commit", ours: images.after(r.commit), peer: list},
+		{name: name + ", same commit", ours: images, peer: list},
+	}, nil
 }
+
+// emptyHeap makes the heap as a new process has it.
+func emptyHeap(context.Context) error { runtime.GC(); return nil }
 
 // inProcess starts each round as a new process would, with an empty heap.
 func inProcess(name, dir string) side {
 	return side{
 		name:   name,
-		before: func(context.Context) error { runtime.GC(); return nil },
+		before: emptyHeap,
 		run: func(ctx context.Context) error {
 			_, err := statesOf(ctx, dir)
 			return err

@@ -17,6 +17,19 @@ type side struct {
 	run    func(context.Context) error
 }
 
+// after returns the side with what runs before each round, one after the other.
+func (s side) after(steps ...func(context.Context) error) side {
+	s.before = func(ctx context.Context) error {
+		for _, step := range steps {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s
+}
+
 // comparison is a case of Pharos and its peer.
 type comparison struct {
 	name       string

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,15 +36,13 @@ func workTrees(ctx context.Context, b *bench) ([]comparison, error) {
 		_, err := worktree.Snapshot(ctx, worktree.Config{Dir: w.dir})
 		return err
 	}}
-	after := func(s side) side {
-		s.before = w.edit
-		return s
-	}
 	return []comparison{
 		{name: "working directory, nothing changed", ours: images, peer: status},
+		{name: "working directory, nothing changed, nothing kept", ours: images.after(w.forget), peer: status},
 		{name: "working directory, nothing changed, tree alone in process", ours: snapshot, peer: status},
-		{name: "working directory, one file edited", ours: after(images), peer: after(status)},
-		{name: "working directory, one file edited, tree alone in process", ours: after(snapshot), peer: after(status)},
+		{name: "working directory, one file edited", ours: images.after(w.edit), peer: status.after(w.edit)},
+		{name: "working directory, one file edited, nothing kept", ours: images.after(w.edit, w.forget), peer: status.after(w.edit)},
+		{name: "working directory, one file edited, tree alone in process", ours: snapshot.after(w.edit), peer: status.after(w.edit)},
 	}, nil
 }
 
@@ -71,6 +71,15 @@ func (b *bench) checkOut(ctx context.Context) (*workTree, error) {
 		return nil, fmt.Errorf("%s has no Go file to edit", from)
 	}
 	return &workTree{dir: dir, edited: filepath.Join(dir, filepath.FromSlash(files[len(files)/2]))}, nil
+}
+
+// forget removes what is kept of fingerprints.
+func (w *workTree) forget(context.Context) error {
+	err := os.Remove(filepath.Join(w.dir, ".git", "pharos", "fingerprints"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // edit adds a line to the file.
