@@ -34,7 +34,7 @@ func (o *deliveryOptions) print(ctx context.Context, kind string, f deliveryFiel
 		o.printHuman(f, res, err)
 		return nil
 	}
-	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Dropped, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Dropped, slices.Concat(res.Findings, res.Untried)
+	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Dropped, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Dropped, slices.Concat(res.Findings, res.Noticed, res.Untried)
 	f.Seconds = res.Took.Seconds()
 	if res.Plan.Decision != "" {
 		f.Plan = &res.Plan
@@ -54,7 +54,7 @@ func (o *deliveryOptions) printHuman(f deliveryFields, res lifecycle.ReconcileRe
 	if n := len(res.Dropped); n > 0 {
 		linef(o.ErrOut, "dropped %d old receipts, more than spec.receipts.keep of the target", n)
 	}
-	for _, f := range res.Untried {
+	for _, f := range slices.Concat(res.Noticed, res.Untried) {
 		linef(o.ErrOut, "warning: %s: %s", f.Subject, f.Message)
 	}
 	if o.dryRun != "" {

@@ -58,6 +58,9 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if err := d.prove(ctx, seen); err != nil {
 		return err
 	}
+	if before := d.situation.applied; before != nil {
+		d.result.Noticed = append(d.result.Noticed, unread(objects, d.resolved, before.Objects)...)
+	}
 	d.retain(ctx)
 	return nil
 }

@@ -74,6 +74,9 @@ type ReconcileResult struct {
 	// Findings are what is worth saying: of the rendered overlay, and that the
 	// nodes' platforms were not checked.
 	Findings []Finding
+	// Noticed is what showed later: old receipts that could not be dropped, and
+	// configuration that has changed while what has it in its environment has not.
+	Noticed []Finding
 	// Changes are what became of each object, in no certain order.
 	Changes []Change
 	// Untried are, of a dry run, what the target could not be asked about.

@@ -26,7 +26,7 @@ const (
 // full, or gone.
 func (d *delivery) retain(ctx context.Context) {
 	if err := d.dropOld(ctx); err != nil && ctx.Err() == nil {
-		d.result.Findings = append(d.result.Findings, Finding{Subject: "receipts",
+		d.result.Noticed = append(d.result.Noticed, Finding{Subject: "receipts",
 			Message: fmt.Sprintf("old ones could not be dropped, which the next delivery tries again: %v", err)})
 	}
 }

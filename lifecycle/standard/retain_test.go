@@ -102,8 +102,8 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	}
 
 	res := deliver("USD")
-	if len(res.Dropped) != 0 || len(f.asked) != 1 || !slices.ContainsFunc(res.Findings, func(f lifecycle.Finding) bool { return strings.Contains(f.Message, "the Git server is away") }) {
-		t.Errorf("with a Git server that is away: dropped %v, findings %v", res.Dropped, res.Findings)
+	if len(res.Dropped) != 0 || len(f.asked) != 1 || !slices.ContainsFunc(res.Noticed, func(f lifecycle.Finding) bool { return strings.Contains(f.Message, "the Git server is away") }) {
+		t.Errorf("with a Git server that is away: dropped %v, noticed %v", res.Dropped, res.Noticed)
 	}
 	if l, err := store.List(t.Context()); err != nil || len(l) != 14 {
 		t.Errorf("%d receipts (%v), want all 14", len(l), err)
@@ -193,7 +193,7 @@ func TestKeptIsToldByRecords(t *testing.T) {
 	}
 	// Of 16, the ten newest are kept, and the first and the one that is repeated.
 	if want := []receipt.ID{old[0], old[2], old[3], old[4]}; !slices.Equal(res.Dropped, want) {
-		t.Errorf("dropped %v, want %v: %+v", res.Dropped, want, res.Findings)
+		t.Errorf("dropped %v, want %v: %+v", res.Dropped, want, res.Noticed)
 	}
 	v, err := l.VerifyReceipts(t.Context())
 	if err != nil || len(v.Findings) > 0 {
