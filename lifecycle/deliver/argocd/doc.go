@@ -60,8 +60,8 @@
 //
 // [Deliverer.Deliver] looks before it writes, and refuses (lifecycle.ErrBlocked):
 // an Application that belongs to an ApplicationSet, to another Application or to
-// Flux, any of which would put it back; a project whose sync windows are closed;
-// an operation of somebody else that does not end within Config.OperationWait,
+// Flux, any of which would put it back; a project whose sync windows are closed,
+// or that does not permit what the commit delivers; an operation of somebody else that does not end within Config.OperationWait,
 // or that waits for the end of a window. An operation of the controller or of
 // Pharos is ended if it failed and only waits to be tried again, since it would
 // bring an earlier commit, and if it does not end by itself, since it would keep
@@ -69,13 +69,18 @@
 // [Deliverer.Examine] finds the same without any write, before a delivery is
 // recorded.
 //
+// A dry run, and [Deliverer.Compare], ask the cluster what a sync would make of
+// each object, as Argo CD will bring it: what it would refuse is found then.
+//
 // # What does not succeed
 //
 // A sync that failed ends the wait, with all resources that did. While Argo CD
 // tries it again, it does so where the message of a resource says that no try
 // mends it: the project does not permit its kind, a field is immutable, it is
 // invalid, admission refuses it. It is given a second try, or 15 seconds, since
-// the project or a definition may have changed just now.
+// the project or a definition may have changed just now. An operation that waits
+// for an object which is there no more is ended, once, so that the next one makes
+// it again.
 //
 // # When it is live
 //
