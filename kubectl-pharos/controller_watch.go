@@ -22,37 +22,40 @@ import (
 // with them.
 func (o *controllerOptions) controller() (*controller.Controller, error) {
 	c := controller.Config{Version: version().Version, Identity: cmp.Or(hostname(), "unknown"), Log: slog.New(slog.NewTextHandler(o.ErrOut, nil))}
-	if o.lease == "" {
-		var errs []error
-		if len(o.targets) > 0 {
-			errs = append(errs, errors.New("--watch-target needs --leader-lease: only the leader watches"))
+	cfg, unreachable := &rest.Config{}, error(nil)
+	if o.lease != "" {
+		if cfg, unreachable = o.cluster(); unreachable != nil {
+			cfg = &rest.Config{} // what is wrong with the flags is said first
 		}
-		if err := errors.Join(append(errs, o.checkArgoCD())...); err != nil {
-			return nil, err
-		}
-		return controller.New(c)
 	}
-	cfg, err := o.cluster()
-	if err != nil {
+	if err := o.configure(&c, cfg); err != nil {
 		return nil, err
 	}
-	leaders, err := o.leaders(cfg)
-	errs := []error{err, o.checkArgoCD()}
+	ctl, err := controller.New(c)
+	return ctl, cmp.Or(err, unreachable)
+}
+
+// configure fills in what asks a cluster.
+func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) error {
+	errs := []error{o.checkArgoCD()}
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)
 		c.Watchdogs = append(c.Watchdogs, d)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if o.lease != "" {
+		leaders, err := o.leaders(cfg)
+		errs = append(errs, err)
+		c.Lease = leaders
+	} else if len(o.targets) > 0 {
+		errs = append(errs, errors.New("--watch-target needs --leader-lease: only the leader watches"))
 	}
-	c.Lease = leaders
-	if len(c.Watchdogs) > 0 {
-		if c.Events, err = controller.NewLeaseEvents(cfg, c.Identity, time.Now); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(errs...); err != nil || len(o.targets) == 0 {
+		return err
 	}
-	return controller.New(c)
+	events, err := controller.NewLeaseEvents(cfg, c.Identity, time.Now)
+	c.Events = events
+	return err
 }
 
 // checkArgoCD says what is wrong with where Argo CD is.
@@ -105,8 +108,8 @@ func (o *controllerOptions) watchdog(cfg *rest.Config, target string, log *slog.
 	}
 	c := lease.Config{REST: cfg, Namespace: namespace, Target: name, Log: log}
 	if o.argoCD != "" {
-		if c.Gate, err = o.gate(cfg, log); err != nil {
-			return controller.Watchdog{}, nil // checkArgoCD says it once
+		if g, err := o.gate(cfg, log); err == nil { // checkArgoCD says it, once
+			c.Gate = g
 		}
 	}
 	m, err := lease.New(c)
