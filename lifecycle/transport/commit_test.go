@@ -127,25 +127,30 @@ func TestPublishInTheWrongPlace(t *testing.T) {
 // do where it does not.
 func TestPublishShallow(t *testing.T) {
 	t.Parallel()
-	s, dir := newServer(t, "sha1"), checkout(t, "sha1")
-	write(t, dir, "libs/a.go", "another\n")
-	git(t, dir, "commit", "-qam", "a second commit")
-	git(t, dir, "push", "-q", s.dir, "main")
-	clone := filepath.Join(t.TempDir(), "clone")
-	git(t, ".", "clone", "-q", "--depth=1", "-b", "main", "file://"+s.dir, clone)
-	write(t, clone, "libs/b.go", "edited\n")
-	git(t, clone, "commit", "-qam", "on top")
-	s.publishes(remote(t, transport.Config{URL: s.url, Dir: clone}), clone, receiptID("a"))
-	if objects, _ := s.sent(); objects != 4 { // the commit, the root, libs and b.go
-		t.Errorf("%d objects were sent", objects)
-	}
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newServer(t, format), checkout(t, format)
+			write(t, dir, "libs/a.go", "another\n")
+			git(t, dir, "commit", "-qam", "a second commit")
+			git(t, dir, "push", "-q", s.dir, "main")
+			clone := filepath.Join(t.TempDir(), "clone")
+			git(t, ".", "clone", "-q", "--depth=1", "-b", "main", "file://"+s.dir, clone)
+			write(t, clone, "libs/b.go", "edited\n")
+			git(t, clone, "commit", "-qam", "on top")
+			s.publishes(remote(t, transport.Config{URL: s.url, Dir: clone}), clone, receiptID("a"))
+			if objects, _ := s.sent(); objects != 4 { // the commit, the root, libs and b.go
+				t.Errorf("%d objects were sent", objects)
+			}
 
-	empty := newServer(t, "sha1")
-	r := remote(t, transport.Config{URL: empty.url, Dir: clone})
-	err := r.Publish(t.Context(), lifecycle.PublishRequest{Commit: head(t, clone), Receipt: receiptID("a")})
-	var failed *lifecycle.Error
-	if !errors.Is(err, transport.ErrIncomplete) || !errors.Is(err, lifecycle.ErrSource) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "git fetch --unshallow") {
-		t.Errorf("to a server without the history: %v", err)
+			empty := newServer(t, format)
+			r := remote(t, transport.Config{URL: empty.url, Dir: clone})
+			err := r.Publish(t.Context(), lifecycle.PublishRequest{Commit: head(t, clone), Receipt: receiptID("a")})
+			var failed *lifecycle.Error
+			if !errors.Is(err, transport.ErrIncomplete) || !errors.Is(err, lifecycle.ErrSource) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "git fetch --unshallow") {
+				t.Errorf("to a server without the history: %v", err)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,22 @@ import (
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
+// A mark by a clock that was far ahead would keep what it marks for ever: it goes,
+// and the next look marks it anew.
+func TestMarkOfTheFuture(t *testing.T) {
+	t.Parallel()
+	tree := strings.Repeat("1", 40)
+	now := time.Date(2026, 3, 5, 5, 6, 8, 0, time.UTC)
+	far, near := markRef(source.ID(tree), now.Add(grace+time.Second)), markRef(source.ID(tree), now.Add(grace))
+	s := sortInputs(map[string]source.ID{inputsPrefix + tree: "a", far: "b"}, nil, now)
+	if len(s.unmark) != 1 || s.unmark[far] != "b" || len(s.mark) != 1 || len(s.remove) != 0 {
+		t.Errorf("far ahead: %+v", s)
+	}
+	if s = sortInputs(map[string]source.ID{inputsPrefix + tree: "a", near: "b"}, nil, now); len(s.unmark)+len(s.mark)+len(s.remove) != 0 {
+		t.Errorf("a little ahead: %+v", s)
+	}
+}
+
 // Whatever references a server has, nothing but inputs, marks of them, and what is
 // both old and marked is touched.
 func FuzzSortInputs(f *testing.F) {

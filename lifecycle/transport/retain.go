@@ -27,21 +27,26 @@ const (
 // The errors are those of Publish; each reference is either removed or stays.
 func (r *Remote) Retain(ctx context.Context, t lifecycle.RetainRequest) error {
 	const op = "remove references from"
-	f := formatSHA1
-	if len(t.Inputs) > 0 {
-		f = format(t.Inputs[0])
-	}
 	// Nothing of the checkout is needed: what is pushed is a mark.
-	repo, remove, err := r.scratch(f, map[string]string{}, "", "")
+	looking, remove, err := r.scratch(formatSHA1, map[string]string{}, "", "")
 	if err != nil {
 		return r.fail(ctx, op, err)
 	}
 	defer remove()
 	err = retry(ctx, func() error {
-		refs, err := r.git.lookup(ctx, repo, "refs/pharos/*")
+		refs, err := r.git.lookup(ctx, looking, "refs/pharos/*")
 		if err != nil {
 			return err
 		}
+		kind := formatSHA1
+		for _, id := range refs { // all of them are of the same
+			kind = format(id)
+		}
+		repo, remove, err := r.scratch(kind, map[string]string{}, "", "")
+		if err != nil {
+			return err
+		}
+		defer remove()
 		return r.retain(ctx, repo, t, refs)
 	})
 	if err != nil && !absent(err) { // of a repository that is not there, nothing is to be removed
@@ -96,11 +101,16 @@ type sorted struct {
 
 // sortInputs sorts the inputs and the marks among the references of a server.
 func sortInputs(refs map[string]source.ID, needed []source.ID, now time.Time) sorted {
+	s := sorted{unmark: map[string]source.ID{}}
 	marks := map[source.ID]map[string]source.ID{}
 	oldest := map[source.ID]time.Time{}
 	for ref, at := range refs {
 		tree, since, ok := parseMark(ref)
 		if !ok {
+			continue
+		}
+		if since.Sub(now) > grace { // by a clock that was wrong: it would stand for ever
+			s.unmark[ref] = at
 			continue
 		}
 		if marks[tree] == nil {
@@ -111,7 +121,6 @@ func sortInputs(refs map[string]source.ID, needed []source.ID, now time.Time) so
 			oldest[tree] = since
 		}
 	}
-	s := sorted{unmark: map[string]source.ID{}}
 	for ref, at := range refs {
 		tree, ok := strings.CutPrefix(ref, inputsPrefix)
 		if !ok || !isID(tree) {

@@ -43,23 +43,28 @@ func (s *server) retains(r *transport.Remote, dropped []receipt.ID, inputs ...so
 
 func TestRetainReceipts(t *testing.T) {
 	t.Parallel()
-	s, dir := newServer(t, "sha1"), checkout(t, "sha1")
-	r := remote(t, transport.Config{URL: s.url, Dir: dir})
-	for _, digit := range []string{"a", "b", "c"} {
-		s.publishes(r, dir, receiptID(digit))
-	}
-	in := push(t, r, pruned(t, dir, "api"))
-	a, b, c := "receipts/"+receiptID("a").Hex(), "receipts/"+receiptID("b").Hex(), "receipts/"+receiptID("c").Hex()
-	inputs := "inputs/" + string(in.Tree)
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newServer(t, format), checkout(t, format)
+			r := remote(t, transport.Config{URL: s.url, Dir: dir})
+			for _, digit := range []string{"a", "b", "c"} {
+				s.publishes(r, dir, receiptID(digit))
+			}
+			in := push(t, r, pruned(t, dir, "api"))
+			a, b, c := "receipts/"+receiptID("a").Hex(), "receipts/"+receiptID("b").Hex(), "receipts/"+receiptID("c").Hex()
+			inputs := "inputs/" + string(in.Tree)
 
-	if err := r.Retain(t.Context(), lifecycle.RetainRequest{}); err != nil || s.refs() != strings.Join([]string{inputs, a, b, c}, " ") {
-		t.Errorf("nothing was dropped, and the server has %s (%v)", s.refs(), err)
-	}
-	for range 2 { // the second time they are gone
-		err := r.Retain(t.Context(), lifecycle.RetainRequest{Dropped: []receipt.ID{receiptID("a"), receiptID("c"), receiptID("d")}})
-		if err != nil || s.refs() != inputs+" "+b {
-			t.Errorf("the server has %s (%v)", s.refs(), err)
-		}
+			if err := r.Retain(t.Context(), lifecycle.RetainRequest{}); err != nil || s.refs() != strings.Join([]string{inputs, a, b, c}, " ") {
+				t.Errorf("nothing was dropped, and the server has %s (%v)", s.refs(), err)
+			}
+			for range 2 { // the second time they are gone
+				err := r.Retain(t.Context(), lifecycle.RetainRequest{Dropped: []receipt.ID{receiptID("a"), receiptID("c"), receiptID("d")}})
+				if err != nil || s.refs() != inputs+" "+b {
+					t.Errorf("the server has %s (%v)", s.refs(), err)
+				}
+			}
+		})
 	}
 }
 
