@@ -88,4 +88,6 @@ const (
 
 	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
+	// Controller is what Events name as the controller that reports them.
+	Controller = "pharos.dev/controller"
 )

@@ -75,7 +75,7 @@ func (r *LeaseEvents) Record(ctx context.Context, e Event) error {
 	event := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{GenerateName: name + "-", Namespace: e.Namespace},
 		EventTime:           metav1.NewMicroTime(r.now()),
-		ReportingController: "pharos.dev/controller",
+		ReportingController: keys.Controller,
 		ReportingInstance:   cut(r.instance, 128),
 		Action:              "Sweep",
 		Reason:              e.Reason,
