@@ -142,8 +142,8 @@
 //
 // # API calls
 //
-// Inspect and Resume make one, Acquire and Break two, Check at most one, Renew
-// two, Release one. Acquire makes one more for each RetryPeriod that it waits. A
+// Inspect, Resume and each pass of Watch make one, Acquire and Break two, Check at
+// most one, Renew two, Release one. Acquire makes one more for each RetryPeriod that it waits. A
 // gate adds its own, one for each time that it calls its Guard, and three to an
 // Acquire in mode borrow, one to a Release.
 //

@@ -3,11 +3,14 @@ package standard_test
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -103,6 +106,34 @@ func TestNamespacesOfAStep(t *testing.T) {
 	}
 	if len(labels) != 2 || labels["shop"] != "devbox" || labels["pharos"] != "" {
 		t.Errorf("the namespaces are labelled %v", labels)
+	}
+}
+
+// The rights of the controller are those that its page names.
+func TestDocumentedRightsOfTheController(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/controller.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Rights\n")
+	var documented, given []rbacv1.PolicyRule
+	for _, block := range strings.Split(section, "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		var role rbacv1.Role
+		if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil {
+			t.Fatal(err)
+		}
+		documented = append(documented, role.Rules...)
+	}
+	for _, o := range prepare(t, standard.Controller{ArgoCD: &standard.ArgoCDDeliver{Namespace: "argocd"}}).Apply {
+		var role rbacv1.Role
+		if err := json.Unmarshal(o.JSON, &role); o.Kind == "Role" && err == nil {
+			given = append(given, role.Rules...)
+		}
+	}
+	if !reflect.DeepEqual(documented, given) {
+		t.Errorf("documented is %+v, given is %+v", documented, given)
 	}
 }
 
