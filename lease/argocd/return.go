@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -17,25 +18,31 @@ type returning struct {
 	waits step
 	since time.Time
 	known bool
+	// err is what went wrong with it: then it is left to whoever comes next.
+	err error
 }
 
 // final says that there is nothing more to do.
 func (r *returning) final() bool { return r.step.do == settled || r.step.do == failed }
 
 // settle moves the Applications on until each is settled, has failed, or is
-// blocked.
+// blocked. One that cannot be moved does not keep the others.
 func (h *handBack) settle(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(h.apps))
 	_, err := h.await(ctx, names, h.config.Settle, func(now applications) (bool, error) {
 		done := true
 		for _, n := range names {
 			r := h.apps[n]
-			if r.final() {
+			if r.final() || r.err != nil {
 				continue
 			}
 			changed, err := h.move(ctx, r, now[n])
 			if err != nil {
-				return false, fail(opening, argo.Name(h.config.Namespace, n), err)
+				if err = fail(opening, argo.Name(h.config.Namespace, n), err); ctx.Err() != nil {
+					return false, err
+				}
+				r.err, r.step = err, step{wait, "it could not be written"}
+				continue
 			}
 			if changed != nil {
 				now.learn(n, changed)
@@ -44,7 +51,11 @@ func (h *handBack) settle(ctx context.Context) error {
 		}
 		return done, nil
 	})
-	return err
+	errs := []error{err}
+	for _, n := range names {
+		errs = append(errs, h.apps[n].err)
+	}
+	return errors.Join(errs...)
 }
 
 // next decides about an Application's next step.
@@ -70,6 +81,14 @@ func (h *handBack) next(r *returning, a *argo.Application) step {
 // wrote it.
 func (h *handBack) move(ctx context.Context, r *returning, a *argo.Application) (*argo.Application, error) {
 	r.step = h.next(r, a)
+	if r.step.do == resync || r.step.do == unpark {
+		// Somebody may have closed the project since it was read, for a lease of the
+		// same target even.
+		if err := h.readProject(ctx, a); err != nil {
+			return nil, err
+		}
+		r.step = h.next(r, a)
+	}
 	if a == nil || r.step.ops(a) == nil {
 		return nil, nil
 	}
@@ -97,4 +116,16 @@ func (h *handBack) move(ctx context.Context, r *returning, a *argo.Application) 
 	r.step = step{wait, "Argo CD was asked to " + string(r.step.do) + " it"}
 	r.waits = r.step
 	return changed, nil
+}
+
+// readProject reads the project of an Application anew.
+func (h *handBack) readProject(ctx context.Context, a *argo.Application) error {
+	p, err := h.client.Project(ctx, h.config.Namespace, projectOf(a))
+	if isNotFound(err) {
+		return nil
+	}
+	if err == nil {
+		h.projects[projectOf(a)] = p
+	}
+	return err
 }
