@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,7 +65,10 @@ func (o *deliveryOptions) holder(ctx context.Context, repo *source.Repository, t
 	if !o.maintained {
 		return "", nil
 	}
-	now, err := o.heldHere(ctx, repo, t, so)
+	now, err := o.heldHere(ctx, repo, t, so, "")
+	if errors.Is(err, errNotSo) {
+		err = notSo("there is no maintenance of target %q that was begun in this repository, to deliver under\nLook at its lease: kubectl pharos lease show", t.Name)
+	}
 	return now.Holder, err
 }
 

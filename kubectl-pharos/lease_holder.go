@@ -91,8 +91,8 @@ func eachHolder(repo *source.Repository, target string, do func(id string, file 
 }
 
 // heldHere returns the lease if it was acquired in this repository, whether or not
-// it has run out since.
-func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (lease.State, error) {
+// it has run out since. Else the error begins with what there is not.
+func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options, nothing string) (lease.State, error) {
 	m, err := standard.NewLease(t, so)
 	if err != nil {
 		return lease.State{}, err
@@ -104,10 +104,10 @@ func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standa
 	case now.Holder != "" && keptHere(repo, t.Name, now.Holder):
 		return now, nil
 	case !now.Held:
-		return now, notSo("there is nothing to release: the lease of target %q is free", t.Name)
+		return now, notSo("%s: the lease of target %q is free", nothing, t.Name)
 	}
-	return now, notSo("there is nothing to release: no lease of target %q was acquired in this repository\n"+
-		"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", t.Name)
+	return now, notSo("%s: no lease of target %q was acquired in this repository\n"+
+		"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", nothing, t.Name)
 }
 
 func removeHolder(repo *source.Repository, file fs.DirEntry) error {

@@ -49,7 +49,7 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		here, err := o.heldHere(ctx, repo, t, so)
+		here, err := o.heldHere(ctx, repo, t, so, "there is nothing to release")
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	}
 	holder := o.holder
 	if holder == "" {
-		here, err := o.heldHere(ctx, repo, t, so)
+		here, err := o.heldHere(ctx, repo, t, so, "there is nothing to end")
 		if err != nil {
 			return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, lease.State{}, nil, err))
 		}
