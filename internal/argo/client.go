@@ -26,16 +26,24 @@ import (
 // Client reads and patches Applications and AppProjects. It sends each request
 // itself, and repeats no write: whoever writes has to look again first.
 // It is safe for concurrent use.
-type Client struct{ rest *rest.RESTClient }
+type Client struct {
+	rest  *rest.RESTClient
+	clock kubeclient.ServerClock
+}
 
 // NewClient returns a client. It makes no call.
 func NewClient(config *rest.Config) (*Client, error) {
-	c, err := kubeclient.New(config, schema.GroupVersion{Group: Group, Version: Version}, func(*runtime.Scheme) error { return nil })
+	c := &Client{}
+	var err error
+	c.rest, err = kubeclient.New(c.clock.Listen(config), schema.GroupVersion{Group: Group, Version: Version}, func(*runtime.Scheme) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c}, nil
+	return c, nil
 }
+
+// Now is the API server's time, by its latest answer.
+func (c *Client) Now() time.Time { return c.clock.Now() }
 
 // Application reads one, with up to five tries where the server cannot answer.
 func (c *Client) Application(ctx context.Context, namespace, name string) (*Application, error) {

@@ -45,7 +45,7 @@ type Config struct {
 	// The default is 30 seconds.
 	RetryFor time.Duration
 	// StaleAfter is how old the status of an Application may be that proves
-	// that nothing has to be done. Argo CD's own default is to look every two to
+	// that nothing has to be done, by the API server's clock. Argo CD's own default is to look every two to
 	// three minutes. The default is 10 minutes.
 	StaleAfter time.Duration
 	// Log receives what is no event, at debug level. The default discards.

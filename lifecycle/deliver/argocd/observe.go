@@ -57,8 +57,13 @@ func (d *Deliverer) Observe(ctx context.Context, r lifecycle.ObserveRequest) (li
 			o.Drifted = append(o.Drifted, status)
 			continue
 		case argo.Live:
-			if age := d.now().Sub(p.app.Status.ReconciledAt.Time); age > d.staleAfter {
-				status.Reason = fmt.Sprintf("its status is %s old: the controller has not looked since", age.Round(time.Second))
+			// By the server's clock, as the status is of the cluster.
+			switch age := d.client.Now().Sub(p.app.Status.ReconciledAt.Time).Round(time.Second); {
+			case age > d.staleAfter:
+				status.Reason = fmt.Sprintf("its status is %s old: the controller has not looked since", age)
+				o.Unready = append(o.Unready, status)
+			case age < -d.staleAfter:
+				status.Reason = fmt.Sprintf("its status is of a time that comes in %s: when the controller looked is not known", -age)
 				o.Unready = append(o.Unready, status)
 			}
 			continue
