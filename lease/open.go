@@ -4,7 +4,7 @@ import "context"
 
 // gateState says how far a holder is with opening its gate.
 type gateState struct {
-	opening bool // it began to: that the gate does not stand any more is no loss
+	opening bool // it began to, or will: that the gate does not stand any more is no loss
 	open    bool // and it has
 }
 
@@ -18,6 +18,16 @@ func (h *Held) isOpening() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.gate.opening
+}
+
+// WillOpen says that the gate is about to be opened: from here on renewals move the
+// record alone, and that the gate does not stand any more is no loss. Who hands back
+// calls it before Keep: a hand-back that was killed before it, or somebody else, may
+// have opened the gate already. No API call.
+func (h *Held) WillOpen() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gate.opening = true
 }
 
 // Open opens the gate while the lease is still held, so that its holder can wait
@@ -50,9 +60,7 @@ func (h *Held) open(ctx context.Context) (Report, error) {
 	}
 	claim := h.claimAt(r.date, h.State().Expires)
 	claim.Guard = nil
-	h.mu.Lock()
-	h.gate.opening = true
-	h.mu.Unlock()
+	h.WillOpen()
 	var report Report
 	err = atGate(ctx, "open the gate", maxDuration, func(ctx context.Context) (err error) {
 		report, err = h.m.config.Gate.Open(ctx, claim)

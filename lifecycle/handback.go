@@ -93,6 +93,7 @@ func (h *handBack) run(ctx context.Context) (err error) {
 	if mode := h.held.State().Mode; mode != lease.ModeBorrow {
 		return &lease.LostError{Target: h.Target, Reason: fmt.Sprintf("it is held in mode %s, and nothing is borrowed", mode), State: h.held.State()}
 	}
+	h.held.WillOpen()
 	opened := false
 	err = whileHeld(ctx, h.held, func(ctx context.Context) error {
 		bounded, cancel := h.bounded(ctx)
@@ -201,7 +202,11 @@ func (h *handBack) observe(ctx, bounded context.Context, r ObserveRequest) (seen
 			h.emit(Event{Type: EventWaiting, Unready: o.Unready})
 		}
 	}
-	seen, err = h.Deliverer.Observe(ctx, r)
+	look := r
+	if len(h.result.Report.Opened) == 0 {
+		look.Anew = h.held.Check // nobody has had it looked at since it was edited
+	}
+	seen, err = h.Deliverer.Observe(ctx, look)
 	if err != nil || seen.Healthy() && len(seen.Drifted) == 0 || h.stuck() || !h.gated() && len(seen.Drifted) > 0 {
 		return seen, nil, err
 	}

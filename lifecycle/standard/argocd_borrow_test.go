@@ -3,6 +3,7 @@ package standard_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -168,7 +170,11 @@ func TestArgoCDHandBackWithOthersWindows(t *testing.T) {
 		}
 	}
 
-	held := s.borrow(cfg)
+	// The first renewal of so short a lease is due at once.
+	held, err := s.lifecycle(cfg).Borrow(t.Context(), lifecycle.BorrowRequest{Holder: lease.NewHolder(), Purpose: "a look", For: 10 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
 	windows(`[]`)
 	if err := held.Renew(t.Context()); !errors.Is(err, lease.ErrLost) || !errors.Is(err, lease.ErrOpened) {
 		t.Errorf("renewed without a window: %v", err)
@@ -176,8 +182,21 @@ func TestArgoCDHandBackWithOthersWindows(t *testing.T) {
 	if st := s.status(cfg); len(st.Lease.Exposed(st.Gate)) != 3 {
 		t.Errorf("exposed are %v of %+v", st.Lease.Exposed(st.Gate), st.Lease)
 	}
-	if _, err := s.lifecycle(cfg).HandBack(t.Context(), lifecycle.HandBackRequest{Holder: held.Holder()}); err != nil {
+	s.edit(cfg, "USD")
+	proxy, err := faultproxy.ForCluster(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	if _, err := s.lifecycle(proxy.Config(cfg)).HandBack(t.Context(), lifecycle.HandBackRequest{Holder: held.Holder()}); err != nil {
 		t.Errorf("handed back: %v", err)
+	}
+	s.sells(cfg, "EUR")
+	asked := func(r faultproxy.Request) bool {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/applications/"+s.child("api"))
+	}
+	if !slices.ContainsFunc(proxy.Requests(), asked) {
+		t.Error("Argo CD was believed without being asked to look")
 	}
 
 	held = s.borrow(cfg, s.child("api"))
