@@ -206,7 +206,7 @@ func (v *delivery) open(ctx context.Context, p *part) error {
 	if v.onlyLooks() {
 		windows = slices.DeleteFunc(slices.Clone(windows), v.swept)
 	}
-	closed := argo.Blocking(windows, a, v.now())
+	closed := argo.Blocking(windows, a, v.client.Now())
 	if closed == nil || closed.Manual {
 		return nil
 	}
