@@ -63,7 +63,7 @@ func (s State) Exposed(closed []Closed) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(s.Covers), func(name string) bool {
 		return slices.ContainsFunc(closed, func(c Closed) bool {
-			return c.Holder == s.Holder && c.Token == s.Token && !c.Opened && len(c.Wrong) == 0 && slices.Contains(c.Covers, name)
+			return c.Holder == s.Holder && c.Token == s.Token && !c.Opened && !c.LeftOver && len(c.Wrong) == 0 && slices.Contains(c.Covers, name)
 		})
 	})
 }

@@ -1,0 +1,34 @@
+package lease_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pharos-dev/pharos/lease"
+)
+
+// Only what stands as it was closed, for this holder, and has not ended, keeps
+// anything away.
+func TestExposed(t *testing.T) {
+	t.Parallel()
+	s := lease.State{Held: true, Mode: lease.ModeBorrow, Holder: "A", Token: 2, Covers: []string{"api", "web"}}
+	stands := lease.Closed{Covers: []string{"api", "web"}, Holder: "A", Token: 2}
+	for name, tc := range map[string]struct {
+		change func(*lease.Closed)
+		want   []string
+	}{
+		"stands":       {func(*lease.Closed) {}, nil},
+		"other holder": {func(c *lease.Closed) { c.Holder = "B" }, s.Covers},
+		"other token":  {func(c *lease.Closed) { c.Token = 1 }, s.Covers},
+		"opened":       {func(c *lease.Closed) { c.Opened = true }, s.Covers},
+		"ended":        {func(c *lease.Closed) { c.LeftOver = true }, s.Covers},
+		"changed":      {func(c *lease.Closed) { c.Wrong = []string{"its duration is 0s"} }, s.Covers},
+		"of one":       {func(c *lease.Closed) { c.Covers = []string{"web"} }, []string{"api"}},
+	} {
+		c := stands
+		tc.change(&c)
+		if got := s.Exposed([]lease.Closed{c}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
