@@ -237,4 +237,23 @@
 // neutral in the new one is unknown. A rename is a path that went and one that
 // came; a changed mode or type is a change. A change of an unknown path is
 // delivered as well: only a path that is declared neutral changes nothing.
+//
+// # Cache
+//
+// What a list of patterns leaves of a directory follows from the directory's ID,
+// its path and the patterns: which files, of which modes, links and attributes they
+// are, down to the last one, is in the ID. So it need not be computed again for the
+// next tree, of which most directories are the same. [Cached] puts a [Cache] beside
+// a tree; it is asked about
+//
+//	a directory      what the patterns leave of it, and what that took of the limits
+//	a pruned tree    whether its links lead to something in it, whether it is free of
+//	                 Git LFS pointers, and what its recipe is built with and on
+//	a pharos.yaml    what it says
+//
+// Only what is right is kept, and no error. A question has in it all that the answer
+// depends on: the program that answers (its modules, and the sources of this
+// package), the path, the patterns, the recipe; an answer says of which Git ID it is.
+// A slot holds the answers for the last two IDs, so that a cache grows with the tree
+// and not with the history. The package itself keeps nothing.
 package catalogue
