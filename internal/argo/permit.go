@@ -175,21 +175,11 @@ func (d Destination) String() string {
 
 // Has says whether a list that a Ban names is there.
 func (p Permissions) Has(field string) bool {
-	switch field {
-	case "sourceRepos":
-		return p.SourceRepos != nil
-	case "destinations":
-		return p.Destinations != nil
-	case "clusterResourceWhitelist":
-		return p.ClusterResourceWhitelist != nil
-	case "clusterResourceBlacklist":
-		return p.ClusterResourceBlacklist != nil
-	case "namespaceResourceWhitelist":
-		return p.NamespaceResourceWhitelist != nil
-	case "namespaceResourceBlacklist":
-		return p.NamespaceResourceBlacklist != nil
-	}
-	return false
+	return map[string]bool{
+		"sourceRepos": p.SourceRepos != nil, "destinations": p.Destinations != nil,
+		"clusterResourceWhitelist": p.ClusterResourceWhitelist != nil, "clusterResourceBlacklist": p.ClusterResourceBlacklist != nil,
+		"namespaceResourceWhitelist": p.NamespaceResourceWhitelist != nil, "namespaceResourceBlacklist": p.NamespaceResourceBlacklist != nil,
+	}[field]
 }
 
 // Accepted says whether the controller has looked at an Application, and found its

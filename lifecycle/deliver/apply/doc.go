@@ -90,6 +90,12 @@
 //
 // Nothing is ever deleted. Redirects are not followed.
 //
+// # What others apply
+//
+// Where another program applies, such as Argo CD, Find and Get return the objects
+// as they are, and Try asks by a dry run what the server would make of that
+// program's writes.
+//
 // # Looking
 //
 // One list for each resource finds everything by the label: in the one namespace

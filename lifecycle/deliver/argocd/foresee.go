@@ -22,10 +22,17 @@ import (
 )
 
 // Foreseer is an Objects that can ask the cluster what it would make of what Argo
-// CD sends: the Deliverer of package apply is one.
+// CD sends: the Deliverer of package apply is one. Implementations are safe for
+// concurrent use.
 type Foreseer interface {
+	// Find returns those of the objects that carry the target's label, whole and as
+	// JSON, in the same order; nil for others.
 	Find(ctx context.Context, target string, objects []receipt.Object) ([][]byte, []error)
+	// Get returns one object, whether or not it carries a label; nil if it is not
+	// there.
 	Get(ctx context.Context, o receipt.Object) ([]byte, error)
+	// Try asks what the cluster would make of a write, and changes nothing. Where we
+	// may not write, its error and theirs match lifecycle.ErrForbidden.
 	Try(ctx context.Context, t apply.Trial) ([]byte, error)
 }
 
@@ -101,7 +108,7 @@ func (f *foresight) object(ctx context.Context, i int) (out foreseen) {
 		return out
 	}
 	if o.Namespace != "" {
-		manifest["metadata"].(map[string]any)["namespace"] = o.Namespace
+		metadataOf(manifest)["namespace"] = o.Namespace
 	}
 	s := &sent{foresight: f, object: o, part: f.partOf(f.r.Objects[i].By), manifest: manifest}
 	if s.part != nil {
@@ -239,6 +246,9 @@ func (s *sent) change(ctx context.Context, live map[string]any) ([]byte, error) 
 		p, err = clientSide(s.known, gvk, s.manifest, live)
 	}
 	if err != nil {
+		if s.object.Group == "" && s.object.Kind == "Secret" {
+			err = errors.New("it cannot be merged; why is withheld, since that may quote a value of the Secret")
+		}
 		return nil, &lifecycle.Error{Op: "foresee", On: lifecycle.ObjectName(s.object), Err: err,
 			Advice: "Argo CD would fail at it too. Look at the annotation " + lastApplied + " of the live object."}
 	}
@@ -319,7 +329,7 @@ func (s *sent) madeAnew(live map[string]any, err error) bool {
 func (s *sent) anew(ctx context.Context) ([]byte, error) {
 	const kept = 40
 	manifest := copied(s.manifest)
-	metadata := manifest["metadata"].(map[string]any)
+	metadata := metadataOf(manifest)
 	delete(metadata, "name")
 	metadata["generateName"] = strings.TrimRight(s.object.Name[:min(len(s.object.Name), kept)], ".") + "-"
 	body, err := s.body(manifest)

@@ -24,6 +24,16 @@ const (
 // write beside what a manifest says.
 var argoMarks = []string{lastApplied, installation, argo.TrackingAnnotation}
 
+// metadataOf is an object's metadata, which it has afterwards.
+func metadataOf(o map[string]any) map[string]any {
+	metadata, ok := o["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		o["metadata"] = metadata
+	}
+	return metadata
+}
+
 // text is a map of the metadata; nil if it is not there, or holds something else.
 func text(o map[string]any, field string) map[string]any {
 	metadata, _ := o["metadata"].(map[string]any)
@@ -33,11 +43,7 @@ func text(o map[string]any, field string) map[string]any {
 
 // set sets an entry of a map of the metadata.
 func set(o map[string]any, field, key string, value any) {
-	metadata, ok := o["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		o["metadata"] = metadata
-	}
+	metadata := metadataOf(o)
 	m, ok := metadata[field].(map[string]any)
 	if !ok {
 		m = map[string]any{}
