@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
@@ -61,11 +60,11 @@ func (o *deliveryOptions) check() error {
 }
 
 // holder is that of the maintenance under which to deliver; empty for none.
-func (o *deliveryOptions) holder(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) (string, error) {
+func (o *deliveryOptions) holder(ctx context.Context, t standard.Target, so standard.Options) (string, error) {
 	if !o.maintained {
 		return "", nil
 	}
-	now, err := o.heldHere(ctx, repo, t, so, "")
+	now, err := o.heldHere(ctx, t, so, "")
 	if errors.Is(err, errNotSo) {
 		err = notSo("there is no maintenance of target %q that was begun in this repository, to deliver under\nLook at its lease: kubectl pharos lease show", t.Name)
 	}

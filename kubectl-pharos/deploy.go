@@ -75,6 +75,7 @@ func (o *deployOptions) run(ctx context.Context) error {
 		r.Events, r.Output = p.event, p.output
 		res, err = l.Deploy(ctx, r)
 		stop()
+		err = o.orOurs(err)
 	}
 	fields.Steps = res.Steps
 	for _, s := range res.Steps {
@@ -113,7 +114,7 @@ func (o *deployOptions) prepare(ctx context.Context) (*lifecycle.Lifecycle, life
 	if err != nil {
 		return nil, r, f, err
 	}
-	holder, err := o.holder(ctx, repo, t, so)
+	holder, err := o.holder(ctx, t, so)
 	r = lifecycle.ReconcileRequest{
 		Commit: commit, Repository: repo, Adopt: o.adopt, Maintenance: holder, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun),
 		Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,

@@ -91,6 +91,9 @@ func exitCode(err error) int {
 		}
 		return false
 	}
+	if ended, ok := errors.AsType[*endedError](err); ok {
+		return ended.code
+	}
 	switch {
 	case is(errNotSo):
 		return exitNotSo

@@ -31,6 +31,9 @@ func failureOf(ctx context.Context, err error) failure {
 		return failure{}
 	}
 	f := failure{Error: message(err), ExitCode: exitCode(err)}
+	if _, ok := errors.AsType[*endedError](err); ok {
+		return f
+	}
 	if ctx.Err() != nil && !errors.Is(err, errNotSo) {
 		f.ExitCode = exitInterrupted
 	}

@@ -2,25 +2,20 @@ package main
 
 import (
 	"errors"
-	"strings"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
-// leaseError says of a lease that somebody else holds what can be done about it.
-func leaseError(repo *source.Repository, err error) error {
+// orOurs has an error of a target that is borrowed say so if it is from this
+// repository: then nobody else has to be asked.
+func (s *shared) orOurs(err error) error {
 	held, ok := errors.AsType[*lease.HeldError](err)
-	if !ok {
-		return lifecycle.TargetError(err)
+	if !ok || held.State.Mode != lease.ModeBorrow || !s.keptHere(held.Target, held.State.Holder) {
+		return err
 	}
-	blocked := &lifecycle.BlockedError{
-		Reason: strings.TrimSpace(err.Error()), Holder: held.State.Who(), Mode: string(held.State.Mode), Until: held.State.Expires,
-		Next: "Ask for it, or wait for its end with --wait. Who holds it: kubectl pharos lease show", Err: err,
+	if blocked, ok := errors.AsType[*lifecycle.BlockedError](err); ok {
+		blocked.Next = "It was acquired in this repository. Hand it back first: kubectl pharos lease release"
 	}
-	if keptHere(repo, held.Target, held.State.Holder) {
-		blocked.Next = "It was acquired in this repository. Give it back with: kubectl pharos lease release"
-	}
-	return blocked
+	return err
 }

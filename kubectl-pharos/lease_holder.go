@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/atomicfile"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -24,16 +23,16 @@ import (
 // the lease says.
 
 // holdersOf is the folder, and how the names of a target's files begin there.
-func holdersOf(repo *source.Repository, target string) (folder, prefix string) {
-	return filepath.Join(repo.GitDir(), "pharos", "leases"), target + "." // no target's name has a dot
+func (s *shared) holdersOf(target string) (folder, prefix string) {
+	return filepath.Join(s.gitDir, "pharos", "leases"), target + "." // no target's name has a dot
 }
 
 // keepHolder is for a lease that is about to be acquired; now is how it stands.
-func keepHolder(repo *source.Repository, target, holder string, now lease.State) error {
-	folder, prefix := holdersOf(repo, target)
+func (s *shared) keepHolder(target, holder string, now lease.State) error {
+	folder, prefix := s.holdersOf(target)
 	err := os.MkdirAll(folder, 0o700)
 	if err == nil {
-		err = errors.Join(atomicfile.Write(filepath.Join(folder, prefix+holder), []byte(holder+"\n")), forgetOldHolders(repo, target, now.Holder))
+		err = errors.Join(atomicfile.Write(filepath.Join(folder, prefix+holder), []byte(holder+"\n")), s.forgetOldHolders(target, now.Holder))
 	}
 	if err != nil {
 		return fmt.Errorf("keep the lease's holder: %w", err)
@@ -42,9 +41,9 @@ func keepHolder(repo *source.Repository, target, holder string, now lease.State)
 }
 
 // keptHere says whether a holder's ID, which may be anything, is kept.
-func keptHere(repo *source.Repository, target, holder string) bool {
+func (s *shared) keptHere(target, holder string) bool {
 	kept := false
-	_ = eachHolder(repo, target, func(id string, _ fs.DirEntry) error {
+	_ = s.eachHolder(target, func(id string, _ fs.DirEntry) error {
 		kept = kept || id == holder
 		return nil
 	})
@@ -52,12 +51,12 @@ func keptHere(repo *source.Repository, target, holder string) bool {
 }
 
 // forgetHolder removes what was kept of a holder, if anything was.
-func forgetHolder(repo *source.Repository, target, holder string) error {
-	return eachHolder(repo, target, func(id string, file fs.DirEntry) error {
+func (s *shared) forgetHolder(target, holder string) error {
+	return s.eachHolder(target, func(id string, file fs.DirEntry) error {
 		if id != holder {
 			return nil
 		}
-		return removeHolder(repo, file)
+		return s.removeHolder(file)
 	})
 }
 
@@ -65,18 +64,18 @@ func forgetHolder(repo *source.Repository, target, holder string) error {
 // may still be waiting for it; after two days its process was killed.
 const oldHolder = 48 * time.Hour
 
-func forgetOldHolders(repo *source.Repository, target, current string) error {
-	return eachHolder(repo, target, func(id string, file fs.DirEntry) error {
+func (s *shared) forgetOldHolders(target, current string) error {
+	return s.eachHolder(target, func(id string, file fs.DirEntry) error {
 		info, err := file.Info()
 		if err != nil || id == current || time.Since(info.ModTime()) < oldHolder {
 			return nil
 		}
-		return removeHolder(repo, file)
+		return s.removeHolder(file)
 	})
 }
 
-func eachHolder(repo *source.Repository, target string, do func(id string, file fs.DirEntry) error) error {
-	folder, prefix := holdersOf(repo, target)
+func (s *shared) eachHolder(target string, do func(id string, file fs.DirEntry) error) error {
+	folder, prefix := s.holdersOf(target)
 	files, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -92,7 +91,7 @@ func eachHolder(repo *source.Repository, target string, do func(id string, file 
 
 // heldHere returns the lease if it was acquired in this repository, whether or not
 // it has run out since. Else the error begins with what there is not.
-func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options, nothing string) (lease.State, error) {
+func (s *shared) heldHere(ctx context.Context, t standard.Target, so standard.Options, nothing string) (lease.State, error) {
 	m, err := standard.NewLease(t, so)
 	if err != nil {
 		return lease.State{}, err
@@ -101,8 +100,10 @@ func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standa
 	switch {
 	case err != nil:
 		return now, lifecycle.TargetError(err)
-	case now.Holder != "" && keptHere(repo, t.Name, now.Holder):
+	case now.Holder != "" && s.keptHere(t.Name, now.Holder):
 		return now, nil
+	case !now.Held && now.Broken != nil && s.keptHere(t.Name, now.Broken.Holder):
+		return now, notSo("%s: %s", nothing, now.Broken)
 	case !now.Held:
 		return now, notSo("%s: the lease of target %q is free", nothing, t.Name)
 	}
@@ -110,8 +111,8 @@ func (s *shared) heldHere(ctx context.Context, repo *source.Repository, t standa
 		"For one that was acquired elsewhere give --holder, which this says: kubectl pharos lease show -o jsonpath={.holder}", nothing, t.Name)
 }
 
-func removeHolder(repo *source.Repository, file fs.DirEntry) error {
-	folder, _ := holdersOf(repo, "")
+func (s *shared) removeHolder(file fs.DirEntry) error {
+	folder, _ := s.holdersOf("")
 	if err := os.Remove(filepath.Join(folder, file.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

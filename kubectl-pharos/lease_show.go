@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 )
@@ -18,8 +20,13 @@ func newLeaseShow(s *shared) *cobra.Command {
 	o := &leaseShowOptions{shared: s}
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show who holds the target's lease, in which mode and until when",
+		Short: "Show who holds the target's lease, what it covers and until when",
+		Long: `Show who holds the target's lease, what it covers and until when, whether what keeps
+Argo CD away stands, what earlier leases left over, and who broke a lease last.`,
 		Example: `  kubectl pharos lease show
+
+  # With the holder's ID and the fencing token
+  kubectl pharos lease show -o wide
 
   # For a script
   kubectl pharos lease show -o jsonpath='{.held}'`,
@@ -42,9 +49,31 @@ func (o *leaseShowOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st, err := m.Inspect(ctx)
-	if err != nil {
-		return lifecycle.TargetError(err)
+	st, gate, gateErr := m.Look(ctx)
+	if st.Now.IsZero() { // it was not read
+		return lifecycle.TargetError(gateErr)
 	}
-	return o.printLease(o.output, t.Name, st)
+	if !o.output.human() {
+		obj, err := newObject("Lease", t.Name, leaseAndGate(st, gate, gateErr))
+		if err != nil {
+			return err
+		}
+		return o.output.print(o.Out, obj)
+	}
+	linef(o.Out, "%s: %s", t.Name, leaseLine(st))
+	for _, line := range leaseDetails(st, gate, gateErr) {
+		linef(o.Out, "  %s", line)
+	}
+	if line := brokenLine(st); line != "" {
+		linef(o.Out, "  %s", line)
+	}
+	if o.output.format() == "wide" && st.Held {
+		o.printWide(st)
+	}
+	return nil
+}
+
+func (o *leaseShowOptions) printWide(s lease.State) {
+	linef(o.Out, "  holder %s, fencing token %d", s.Holder, s.Token)
+	linef(o.Out, "  acquired at %s, renewed at %s", s.Acquired.Format(time.RFC3339), s.Renewed.Format(time.RFC3339))
 }

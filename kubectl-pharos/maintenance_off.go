@@ -58,13 +58,13 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	if err := errors.Join(o.output.check(), err); err != nil {
 		return err
 	}
-	repo, t, so, err := o.open(ctx)
+	_, t, so, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
 	holder := o.holder
 	if holder == "" {
-		here, err := o.heldHere(ctx, repo, t, so, "there is nothing to end")
+		here, err := o.heldHere(ctx, t, so, "there is nothing to end")
 		if err != nil {
 			return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, lease.State{}, nil, err))
 		}
@@ -78,7 +78,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	if lost, ok := errors.AsType[*lease.LostError](err); ok {
 		err = notSo("there is nothing to end: %v", err)
 		if !dryRun && lost.State.Holder != holder {
-			err = errors.Join(err, forgetHolder(repo, t.Name, holder))
+			err = errors.Join(err, o.forgetHolder(t.Name, holder))
 		}
 		return errors.Join(err, o.printMaintenance(ctx, o.output, t.Name, dryRun, lost.State, nil, err))
 	}
@@ -91,7 +91,7 @@ func (o *maintenanceOffOptions) run(ctx context.Context) error {
 		if !st.IsLive() {
 			linef(o.ErrOut, "warning: the target is not live, and anybody may deliver to it now: kubectl pharos status")
 		}
-		if err := forgetHolder(repo, t.Name, holder); err != nil {
+		if err := o.forgetHolder(t.Name, holder); err != nil {
 			return err
 		}
 		if now, err = l.Lease.Inspect(ctx); err != nil {

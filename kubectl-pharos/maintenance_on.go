@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -53,7 +52,7 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 	if err := errors.Join(o.output.check(), err); err != nil {
 		return err
 	}
-	repo, t, so, err := o.open(ctx)
+	_, t, so, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st, err := o.begin(ctx, repo, l, dryRun)
+	st, err := o.begin(ctx, l, dryRun)
 	if err == nil && st.Held && st.Purpose != o.reason {
 		linef(o.ErrOut, "warning: the maintenance is on already, and its reason stays %q; to give it another one, end it and begin again", st.Purpose)
 	}
@@ -69,26 +68,27 @@ func (o *maintenanceOnOptions) run(ctx context.Context) error {
 }
 
 // begin keeps the holder's ID before it acquires the lease.
-func (o *maintenanceOnOptions) begin(ctx context.Context, repo *source.Repository, l *lifecycle.Lifecycle, dryRun bool) (lease.State, error) {
+func (o *maintenanceOnOptions) begin(ctx context.Context, l *lifecycle.Lifecycle, dryRun bool) (lease.State, error) {
 	r := lifecycle.MaintenanceRequest{Holder: lease.NewHolder(), Reason: o.reason, Wait: o.wait, DryRun: dryRun}
 	now, err := l.Lease.Inspect(ctx)
 	if err != nil {
 		return now, lifecycle.TargetError(err)
 	}
-	ours := now.Held && keptHere(repo, l.Target, now.Holder)
+	ours := now.Held && o.keptHere(l.Target, now.Holder)
 	switch {
 	case ours && now.Mode == lease.ModeMaintain:
 		r.Holder = now.Holder
 	case ours:
-		return now, leaseError(repo, &lease.HeldError{Target: l.Target, State: now, Now: now.Now})
+		r.Wait = 0 // for ourselves
 	case !dryRun:
-		if err := keepHolder(repo, l.Target, r.Holder, now); err != nil {
+		if err := o.keepHolder(l.Target, r.Holder, now); err != nil {
 			return now, err
 		}
 	}
 	st, err := l.StartMaintenance(ctx, r)
+	err = o.orOurs(err)
 	if err != nil && errors.Is(err, lifecycle.ErrBlocked) && !dryRun {
-		return st, errors.Join(err, forgetHolder(repo, l.Target, r.Holder))
+		return st, errors.Join(err, o.forgetHolder(l.Target, r.Holder))
 	}
 	// After another error it may be held all the same, if the answer was lost: what
 	// is kept ends it.

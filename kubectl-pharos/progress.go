@@ -58,6 +58,10 @@ func (p *progress) event(e lifecycle.Event) {
 		}
 	case lifecycle.EventWaiting:
 		p.wait(e.Unready)
+	case lifecycle.EventGateOpened:
+		for _, line := range e.Gate.Opened {
+			linef(p.w, "opened %s", line)
+		}
 	case lifecycle.EventHealthy:
 		linef(p.w, "healthy")
 	}

@@ -116,15 +116,16 @@ func (o *reconcileOptions) reconcile(ctx context.Context, f *deliveryFields) (li
 	if err != nil {
 		return none, err
 	}
-	holder, err := o.holder(ctx, repo, t, so)
+	holder, err := o.holder(ctx, t, so)
 	if err != nil {
 		return none, err
 	}
 	p, stop := o.progress(o.verbose)
 	defer stop()
-	return l.Reconcile(ctx, lifecycle.ReconcileRequest{
+	res, err := l.Reconcile(ctx, lifecycle.ReconcileRequest{
 		Commit: commit, Repository: repo, Adopt: o.adopt, Maintenance: holder, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun),
 		Force: o.force, AdoptObjects: o.adoptObjects, CancelBuilds: o.cancel,
 		Events: p.event, Output: p.output,
 	})
+	return res, o.orOurs(err)
 }

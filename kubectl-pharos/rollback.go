@@ -72,7 +72,7 @@ func (o *rollbackOptions) rollback(ctx context.Context, f *deliveryFields) (life
 		return none, err
 	}
 	f.Target = t.Name
-	holder, err := o.holder(ctx, repo, t, so)
+	holder, err := o.holder(ctx, t, so)
 	if err != nil {
 		return none, err
 	}
@@ -97,10 +97,11 @@ func (o *rollbackOptions) rollback(ctx context.Context, f *deliveryFields) (life
 	}
 	p, stop := o.progress(false)
 	defer stop()
-	return l.Rollback(ctx, lifecycle.RollbackRequest{
+	res, err := l.Rollback(ctx, lifecycle.RollbackRequest{
 		Receipt: to.ID, Repository: repo, Maintenance: holder, Wait: o.wait, Timeout: o.timeout, DryRun: lifecycle.DryRun(o.dryRun),
 		Force: o.force, AdoptObjects: o.adoptObjects, Events: p.event,
 	})
+	return res, o.orOurs(err)
 }
 
 // find resolves what was named; empty if nothing was.

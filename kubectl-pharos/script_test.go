@@ -87,6 +87,7 @@ func setupCluster(e *testscript.Env) error {
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"pharos":     pharos,
 	"object":     isObject,
+	"ended":      ended,
 	"commit":     commit,
 	"expand":     expand,
 	"show":       show,
@@ -136,6 +137,14 @@ func pharos(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if said := strings.Contains("\n"+ts.ReadFile("stderr"), "\nerror: "); code != exitNotSo && said != (code != 0) {
 		ts.Fatalf("exit code %d, and stderr is\n%s", code, ts.ReadFile("stderr"))
+	}
+}
+
+// ended CODE ARGS… runs the plugin, which must exit with a code that is not its own.
+func ended(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(program, args[1:]...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("it ended with %v, want %s", err, args[0])
 	}
 }
 

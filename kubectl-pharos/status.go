@@ -123,7 +123,7 @@ func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
 	}
 	fields := statusFields{
 		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
-		Lease: leaseOf(st.Lease), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
+		Lease: leaseAndGate(st.Lease, st.Gate, st.GateErr), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
 		Applications: st.Observation.Applications,
 	}
 	if f := st.Failure; f != nil {
@@ -193,6 +193,12 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 		fenced = "; nobody else delivers until kubectl pharos maintenance off"
 	}
 	linef(w, "Lease:    %s%s", leaseLine(st.Lease), fenced)
+	for _, line := range leaseDetails(st.Lease, st.Gate, st.GateErr) {
+		linef(w, "          %s", indent(line))
+	}
+	if b := st.Lease.Broken; b != nil && st.Lease.Now.Sub(b.At) < brokenLately {
+		linef(w, "          %s", brokenLine(st.Lease))
+	}
 	if st.Applied != nil {
 		linef(w, "Objects:  %d, %d not healthy, %d drifted, %s", len(st.Applied.Record.Objects),
 			len(st.Observation.Unready), len(st.Observation.Drifted), orphans(len(st.Observation.Orphans)))
@@ -210,6 +216,9 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 		linef(w, "  %s is an orphan: an earlier receipt delivered it", lifecycle.ObjectName(orphan))
 	}
 }
+
+// brokenLately is for how long the status says that a lease was broken.
+const brokenLately = 24 * time.Hour
 
 func orphans(n int) string {
 	if n == 1 {
@@ -244,23 +253,4 @@ func beginning(reason string, of receipt.ID) string {
 // indent has the further lines of a text stand below the first one.
 func indent(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n          ")
-}
-
-// leaseLine says who holds a lease, in one line.
-func leaseLine(s lease.State) string {
-	if !s.Held {
-		return "free"
-	}
-	who := s.Who()
-	line := string(s.Mode) + ", held by " + who
-	if s.Mode == "" {
-		line = "held by " + who
-	}
-	if !s.Expires.IsZero() {
-		line += " until " + s.Expires.UTC().Format(time.RFC3339)
-	}
-	if s.Purpose != "" {
-		line += ": " + s.Purpose
-	}
-	return line
 }

@@ -19,6 +19,9 @@ type MaintenanceRequest struct {
 	// Reason is why, for the people who find the target held: one line of at most
 	// 256 bytes. Required.
 	Reason string
+	// For is when it ends by itself, in whole seconds, whatever the target looks like
+	// then. The default is that it does not.
+	For time.Duration
 	// Wait is how long to wait while somebody else holds the lease. The default is
 	// not to wait.
 	Wait time.Duration
@@ -28,7 +31,7 @@ type MaintenanceRequest struct {
 
 // StartMaintenance fences the target: nobody delivers to it until EndMaintenance
 // finds it live, but for who delivers under the maintenance
-// (ReconcileRequest.Maintenance). It does not end by itself. With the ID of a
+// (ReconcileRequest.Maintenance). It does not end by itself, unless it is to. With the ID of a
 // maintenance that is on it changes nothing. While somebody else holds the lease
 // the error is a *BlockedError.
 func (l *Lifecycle) StartMaintenance(ctx context.Context, r MaintenanceRequest) (lease.State, error) {
@@ -61,7 +64,7 @@ func (l *Lifecycle) startMaintenance(ctx context.Context, r MaintenanceRequest) 
 	if err := l.Cluster.Prepare(ctx); err != nil {
 		return lease.State{}, err
 	}
-	held, err := l.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeMaintain, Holder: r.Holder, User: l.Actor, Purpose: r.Reason, Wait: r.Wait})
+	held, err := l.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeMaintain, Holder: r.Holder, User: l.Actor, Purpose: r.Reason, For: r.For, Wait: r.Wait})
 	if other, ok := errors.AsType[*lease.HeldError](err); ok {
 		return other.State, l.begin("", nil).blocked(other.State, err)
 	}
