@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -54,13 +55,8 @@ func TestControllerGivesBack(t *testing.T) {
 	r.says("msg=\"opened what a lease had left closed\"", "namespace="+b.name, "target=devbox", b.name)
 	b.restored(before)
 
-	on, err := b.kube.CoordinationV1().Leases(b.name).Get(t.Context(), "pharos-devbox", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := b.kube.CoreV1().Events(b.name).Search(nil, &corev1.ObjectReference{Kind: "Lease", Namespace: b.name, Name: on.Name, UID: on.UID})
-	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "GateOpened" || !strings.Contains(events.Items[0].Message, b.name) {
-		t.Errorf("the Events on the Lease are %+v, %v", events, err)
+	if e := b.event(); e.Reason != "GateOpened" || !strings.Contains(e.Message, b.name) {
+		t.Errorf("the Event on the Lease is %+v", e)
 	}
 	if m := r.metrics(); !strings.Contains(m, `pharos_lease_gates_opened_total{namespace="`+b.name+`",target="devbox"} 1`) {
 		t.Errorf("the metrics are %s", m)
@@ -316,6 +312,29 @@ func (b *borrowed) addWindow(window map[string]any) (remove func()) {
 			return slices.DeleteFunc(w, func(w any) bool { return w.(map[string]any)["schedule"] == window["schedule"] })
 		})
 	}
+}
+
+// event waits for the first Event on the target's Lease.
+func (b *borrowed) event() *corev1.Event {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), longest)
+	defer cancel()
+	on, err := b.kube.CoordinationV1().Leases(b.name).Get(ctx, "pharos-devbox", metav1.GetOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	w, err := b.kube.CoreV1().Events(b.name).Watch(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(on.UID)})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer w.Stop()
+	for found := range w.ResultChan() {
+		if e, ok := found.Object.(*corev1.Event); ok {
+			return e
+		}
+	}
+	b.t.Fatal("there is no Event on the Lease")
+	return nil
 }
 
 // metrics are those that the controller serves.

@@ -259,15 +259,19 @@ func TestWatchOfAHostileLease(t *testing.T) {
 	d := w.watch(t, w.watched(t, func(_ context.Context, c lease.Claim) (lease.Report, error) { return lease.Report{}, nil }), lease.WatchConfig{})
 	p := d.pass()
 	for name, edit := range map[string]func(*coordinationv1.Lease){
-		"no end":         func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = nil },
-		"longest end":    func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = ptr.To(int32(math.MaxInt32)) },
-		"far future":     func(l *coordinationv1.Lease) { l.Spec.RenewTime = microTime(9999) },
-		"long ago":       func(l *coordinationv1.Lease) { l.Spec.RenewTime = microTime(1) },
-		"no renewal":     func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil },
-		"highest token":  func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To(int32(math.MaxInt32)) },
-		"no holder":      func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = nil },
-		"no JSON":        func(l *coordinationv1.Lease) { metav1.SetMetaDataAnnotation(&l.ObjectMeta, "pharos.dev/lease-covers", "[") },
-		"a strange mode": func(l *coordinationv1.Lease) { metav1.SetMetaDataAnnotation(&l.ObjectMeta, "pharos.dev/lease-mode", "\x1b[2J\n") },
+		"no end":        func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = nil },
+		"longest end":   func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = ptr.To(int32(math.MaxInt32)) },
+		"far future":    func(l *coordinationv1.Lease) { l.Spec.RenewTime = microTime(9999) },
+		"long ago":      func(l *coordinationv1.Lease) { l.Spec.RenewTime = microTime(1) },
+		"no renewal":    func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil },
+		"highest token": func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To(int32(math.MaxInt32)) },
+		"no holder":     func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = nil },
+		"no JSON": func(l *coordinationv1.Lease) {
+			metav1.SetMetaDataAnnotation(&l.ObjectMeta, "pharos.dev/lease-covers", "[")
+		},
+		"a strange mode": func(l *coordinationv1.Lease) {
+			metav1.SetMetaDataAnnotation(&l.ObjectMeta, "pharos.dev/lease-mode", "\x1b[2J\n")
+		},
 		"nothing at all": func(l *coordinationv1.Lease) { l.Spec, l.Annotations = coordinationv1.LeaseSpec{}, nil },
 	} {
 		w.edit(t, edit)

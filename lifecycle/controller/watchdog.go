@@ -47,10 +47,10 @@ func (c *Controller) observed(ctx context.Context, d Watchdog, n *news, s lease.
 		log.Warn("what a lease left over could not be looked after", "err", err)
 	}
 	for _, f := range n.in(s, r, err) {
-		log.Log(ctx, f.level, f.message, f.attrs()...)
 		if f.event == notConverged {
 			c.metrics.leases.notConverged.WithLabelValues(d.Namespace, d.Target).Inc()
 		}
+		log.Log(ctx, f.level, f.message, f.attrs()...)
 		if f.event == "" || c.config.Events == nil {
 			continue
 		}
