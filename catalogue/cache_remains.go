@@ -6,7 +6,8 @@ import (
 	"github.com/pharos-dev/pharos/catalogue/source"
 )
 
-// question appends to buf what is asked of the directory, whatever is in it.
+// question appends to buf what is asked of the directory, whatever is in it: which
+// patterns can still match something there follows from them and its path.
 func (v visit) question(buf []byte) []byte {
 	buf = appendText(question(buf, askRemains), v.path)
 	for _, l := range v.cursor {
@@ -17,7 +18,6 @@ func (v visit) question(buf []byte) []byte {
 			buf = append(buf, '+')
 		default:
 			buf = appendText(append(buf, '='), l.text)
-			buf = binary.LittleEndian.AppendUint64(buf, l.at)
 		}
 	}
 	return buf

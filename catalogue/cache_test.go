@@ -365,10 +365,35 @@ func TestCacheKeepsTheLimits(t *testing.T) {
 		for range levels {
 			id = putTree(t, objects, source.Entry{Name: strings.Repeat("m", 200), Mode: source.ModeDir, ID: id})
 		}
+		// It is known from a place with a short path when it is looked at there.
+		id = putTree(t, objects, source.Entry{Name: "a", Mode: source.ModeDir, ID: deep}, source.Entry{Name: "z", Mode: source.ModeDir, ID: id})
 		tree := source.Tree{ID: id, Objects: objects}
-		_, err := c.States(t.Context(), Cached(tree, cache))
-		if refused := err != nil && strings.Contains(err.Error(), "the path of a directory is longer"); refused != (levels == 20) {
-			t.Errorf("%d levels: %v", levels, err)
+		for _, tree := range []source.Tree{tree, Cached(tree, cache)} {
+			_, err := c.States(t.Context(), tree)
+			if refused := err != nil && strings.Contains(err.Error(), "the path of a directory is longer"); refused != (levels == 20) {
+				t.Errorf("%d levels: %v", levels, err)
+			}
+		}
+	}
+}
+
+// Patterns that can still match the same differ by what they chose of a directory
+// already.
+func TestCacheTellsWhatWasChosen(t *testing.T) {
+	t.Parallel()
+	tree := makeTree(t, file{path: "src/a"}, file{path: "src/x/a"}, file{path: "src/x/y"}, file{path: "b"})
+	cache := newMemoryCache()
+	for _, list := range [][]string{
+		{"src", "!src/x*", "src/x*/y*"}, {"b", "!src", "!src/x*", "src/x*/y*"}, {"src/*", "!src/x*", "src/x*/y*"}, {"s*", "!src/x*", "src/x*/y*"},
+		{"src", "!src/x*", "src/x*/*"}, {"src/x*/y*"}, {"b", "src/x*/y*"}, {"**", "!src/x*"}, {"src"}, {"src/**"},
+	} {
+		image := filesImage(t)
+		image.Inputs, image.Build.Files.From = mustPatterns(t, list...), "."
+		c := &Catalogue{Images: []Image{image}}
+		want, wantErr := c.States(t.Context(), tree)
+		got, gotErr := c.States(t.Context(), Cached(tree, cache))
+		if wantErr != nil || gotErr != nil || got[0].Fingerprint != want[0].Fingerprint || got[0].Files != want[0].Files {
+			t.Errorf("%v: %v, %v, want %v, %v", list, got, gotErr, want, wantErr)
 		}
 	}
 }
