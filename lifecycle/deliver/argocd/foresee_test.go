@@ -2,21 +2,18 @@ package argocd_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -135,19 +132,14 @@ func (s *shop) tryCompare(c source.Commit) (map[string]lifecycle.Comparison, err
 	return named, err
 }
 
-// held is an object as the cluster has it. Argo CD may make a hook anew meanwhile.
+// held is an object as the cluster has it.
 func (s *shop) held(o receipt.Object) []byte {
 	s.t.Helper()
 	var r dynamic.ResourceInterface = s.objs.Resource(schema.GroupVersionResource{Group: o.Group, Version: o.Version, Resource: o.Resource})
 	if o.Namespace != "" {
 		r = s.objs.Resource(schema.GroupVersionResource{Group: o.Group, Version: o.Version, Resource: o.Resource}).Namespace(o.Namespace)
 	}
-	var held *unstructured.Unstructured
-	err := wait.PollUntilContextTimeout(s.t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		var err error
-		held, err = r.Get(ctx, o.Name, metav1.GetOptions{})
-		return err == nil && held.GetDeletionTimestamp() == nil, ignoreNotFound(err)
-	})
+	held, err := r.Get(s.t.Context(), o.Name, metav1.GetOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -292,6 +284,14 @@ func (s *shop) foreseeAndDeliver(files map[string]string, what string) {
 	}
 	s.deliver(c)
 	for name, o := range seen {
+		if name == "ConfigMap migrate" {
+			// Argo CD deletes a hook for the next sync, and may leave it at that: what
+			// it makes of one, TestDocumentedHook tells.
+			if to := map[string]any{"to": map[string]string{"create": "one", "configure": "two"}[what]}; !reflect.DeepEqual(plain(s.t, o.Merged)["data"], to) {
+				s.t.Errorf("%s %s is foreseen as %s", what, name, o.Merged)
+			}
+			continue
+		}
 		got, want := plain(s.t, o.Merged), plain(s.t, s.held(o.Object))
 		if o.Object.Kind == "Application" { // its marks say when, and under which lease
 			got, want = map[string]any{"spec": got["spec"]}, map[string]any{"spec": want["spec"]}
@@ -366,11 +366,4 @@ func (s *shop) dryRun(c source.Commit) (lifecycle.DeliverResult, error) {
 
 func configMap(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"theirs": value}}
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
