@@ -47,6 +47,23 @@ func UnparkOps(a *Application) []Op {
 	return ops
 }
 
+// Abandoned says whether an operation is said to run that nobody goes on with, since
+// somebody took away the field operation: the controller goes by that, and takes it
+// away together with its last word. It would take the next one for this one.
+func Abandoned(a *Application) bool {
+	s := a.Status.OperationState
+	return a.Operation == nil && s != nil && (s.Phase == "Running" || s.Phase == "Terminating")
+}
+
+// AbandonedOps take away what is said of an abandoned operation. They are nil if
+// there is none.
+func AbandonedOps(a *Application) []Op {
+	if !Abandoned(a) {
+		return nil
+	}
+	return []Op{{Op: "remove", Path: "/status/operationState"}}
+}
+
 // RefreshOps ask the controller to look, "normal" or "hard". They are nil if it
 // has been asked to, in that way, and has not answered.
 func RefreshOps(a *Application, kind string) []Op {

@@ -36,6 +36,25 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
+// Only what is said to run without an operation is abandoned.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[string]bool{"Running": true, "Terminating": true, "Succeeded": false, "Failed": false, "Error": false, "": false} {
+		a := &argo.Application{}
+		a.Status.OperationState = &argo.OperationState{Phase: phase}
+		if ops := argo.AbandonedOps(a); argo.Abandoned(a) != want || (len(ops) == 1) != want {
+			t.Errorf("%q without an operation: %+v", phase, ops)
+		}
+		a.Operation = &argo.Operation{}
+		if argo.Abandoned(a) || argo.AbandonedOps(a) != nil {
+			t.Errorf("%q with an operation is abandoned", phase)
+		}
+	}
+	if argo.Abandoned(&argo.Application{}) {
+		t.Error("nothing is abandoned")
+	}
+}
+
 func TestSyncOps(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

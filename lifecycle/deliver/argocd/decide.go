@@ -154,6 +154,8 @@ func (w *watching) moveOn(ctx context.Context) error {
 		switch v := p.verdict; {
 		case len(p.gone.objects) > 0 && !p.gone.ended:
 			err = w.giveUp(ctx, p)
+		case argo.Abandoned(p.app) && lasts > patience:
+			err = w.change(ctx, p.part, w.r.Guard, forget)
 		case argo.Unheard(p.app) && lasts > settle && now.Sub(p.repeated) > settle:
 			p.repeated = now
 			err = w.change(ctx, p.part, w.r.Guard, nudge)

@@ -65,7 +65,8 @@
 // or that waits for the end of a window. An operation of the controller or of
 // Pharos is ended if it failed and only waits to be tried again, since it would
 // bring an earlier commit, and if it does not end by itself, since it would keep
-// out the commit that mends what it waits for.
+// out the commit that mends what it waits for. One that is only said to run, since
+// somebody took away the field operation, is forgotten.
 // [Deliverer.Examine] finds the same without any write, before a delivery is
 // recorded.
 //

@@ -17,8 +17,8 @@ const ending = time.Minute
 // configuration allows. One that only waits to be tried again, of the controller
 // or of Pharos, is ended: it would bring an earlier commit once more. So is one of
 // theirs that does not end by itself, since it would keep every later commit from
-// being delivered, also that which mends it. Who only looks leaves them, since
-// they are no obstacle.
+// being delivered, also that which mends it. One that nobody goes on with is
+// forgotten. Who only looks leaves them, since they are no obstacle.
 func (v *delivery) idle(ctx context.Context, p *part) error {
 	end := v.now().Add(v.operationWait)
 	var asked, told time.Time // it was told to end first, and reminded last
@@ -26,16 +26,19 @@ func (v *delivery) idle(ctx context.Context, p *part) error {
 		if p.app == nil || !argo.Busy(p.app) {
 			return nil
 		}
-		if endable(p.app) && v.onlyLooks() {
+		abandoned := argo.Abandoned(p.app)
+		if (abandoned || endable(p.app)) && v.onlyLooks() {
 			return nil
 		}
 		now := v.now()
 		late := now.After(end)
-		if argo.Parked(p.app) || late && (!asked.IsZero() || !endable(p.app)) {
+		if !abandoned && argo.Parked(p.app) || late && (!asked.IsZero() || !endable(p.app)) {
 			return busy(p)
 		}
 		var err error
 		switch {
+		case abandoned:
+			err = v.change(ctx, p, v.r.Guard, forget)
 		case endable(p.app) && (!asked.IsZero() || late || argo.Retrying(p.app.Status.OperationState) || v.outdated(p.app)):
 			if asked.IsZero() {
 				asked, end = now, now.Add(max(v.operationWait, ending))
@@ -103,6 +106,8 @@ func terminate(a *argo.Application) ([]argo.Op, error) {
 		{Op: "replace", Path: "/status/operationState/phase", Value: "Terminating"},
 	}, nil
 }
+
+func forget(a *argo.Application) ([]argo.Op, error) { return argo.AbandonedOps(a), nil }
 
 // begin is a full sync at exactly what the spec says, which deletes nothing.
 func begin(commit string) func(*argo.Application) ([]argo.Op, error) {

@@ -79,3 +79,40 @@ func TestOperationWaitsForWhatIsGone(t *testing.T) {
 	}
 	s.runs("api", ref("api", 1))
 }
+
+// Somebody took an operation away, as people do to get rid of one. It is said to run
+// for ever, and keeps nothing from being delivered.
+func TestOperationThatNobodyGoesOnWith(t *testing.T) {
+	t.Parallel()
+	argo := devtest.ArgoCD(t)
+	for name, state := range map[string]string{
+		"running": "phase: Running, message: one, operation: {initiatedBy: {username: ann}, sync: {revision: main}}",
+		"parked":  "phase: Running, message: Sync operation blocked by sync window, operation: {initiatedBy: {automated: true}, sync: {revision: main}}",
+		"ending":  "phase: Terminating, message: one, operation: {sync: {revision: main}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, argo)
+			s.root(manual)
+			s.deliver(s.commit(s.single("")))
+			s.patch(s.name, "somebody", "status: {operationState: {startedAt: \"2026-11-30T00:00:00Z\", finishedAt: null, "+state+"}}")
+			c := s.commit(s.single("      terminationGracePeriodSeconds: 3\n"))
+			d, err := s.point(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.wait(t.Context(), d, patience); err != nil {
+				t.Fatalf("%v\n%s", err, s.dump())
+			}
+			if name == "parked" {
+				return // which ends a wait, as a window does
+			}
+			// In the middle of a wait, too.
+			d = s.mustPoint(s.single("      terminationGracePeriodSeconds: 4\n"))
+			s.patch(s.name, "somebody", "status: {operationState: {startedAt: \"2026-11-30T00:00:00Z\", finishedAt: null, "+state+"}}")
+			if err := s.wait(t.Context(), d, patience); err != nil {
+				t.Fatalf("%v\n%s", err, s.dump())
+			}
+		})
+	}
+}
