@@ -13,7 +13,9 @@ import (
 // completeApplications offers the target's Applications that are not named yet. A
 // cluster that does not answer is not waited for: somebody is typing.
 func (s *shared) completeApplications(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if cmd.ArgsLenAtDash() >= 0 {
+	// cobra ends what it completes with a -- of its own, which is an argument only
+	// after another one.
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
 		return nil, cobra.ShellCompDirectiveDefault // a command and its files
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
