@@ -135,7 +135,7 @@ func leaseDetails(s lease.State, gate []lease.Closed, unknown error) (lines []st
 	if s.Held && len(s.Covers) > 0 {
 		say("covers %s", strings.Join(s.Covers, ", "))
 	}
-	if exposed := s.Exposed(gate); unknown == nil && len(exposed) > 0 {
+	if exposed := s.Exposed(gate); unknown == nil && len(exposed) > 0 && left(s) > 0 { // else it is to be open
 		say("EXPOSED: somebody opened or changed its gate, and nothing keeps Argo CD from %s", strings.Join(exposed, ", "))
 	}
 	if unknown != nil && s.Held && s.Mode == lease.ModeBorrow {

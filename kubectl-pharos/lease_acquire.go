@@ -153,8 +153,10 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 
 // acquired says what is held, for a person.
 func (o *leaseAcquireOptions) acquired(s lease.State) string {
-	lines := append([]string{leaseLine(s)}, leaseDetails(s, nil, nil)...)
-	return strings.Join(lines, "\n  ")
+	if len(s.Covers) == 0 {
+		return leaseLine(s)
+	}
+	return leaseLine(s) + "\n  covers " + strings.Join(s.Covers, ", ")
 }
 
 // acquire keeps the holder's ID, and then acquires the lease.
