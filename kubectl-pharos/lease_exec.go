@@ -51,7 +51,7 @@ func (o *leaseAcquireOptions) runCommand(ctx context.Context, l *lifecycle.Lifec
 	case errors.Is(err, lease.ErrLost) && errors.Is(back, lease.ErrLost):
 		back = nil // that was said
 	case back != nil && !notBack:
-		back = fmt.Errorf("%w\nHand the target back later: kubectl pharos lease release. Until then the lease is held, at the latest until %s",
+		back = fmt.Errorf("%w\nIf the lease is still held, hand the target back with: kubectl pharos lease release. It ends by itself at %s",
 			back, held.State().Expires.Format(time.RFC3339))
 	}
 	return errors.Join(err, back)
@@ -82,7 +82,7 @@ func (o *leaseAcquireOptions) whileHeld(ctx context.Context, held *lease.Held, s
 			_ = group.Signal(s) // it may have ended
 		case why = <-lost:
 			late = time.After(toEnd)
-			linef(o.ErrOut, "LOST THE LEASE, since others may write to the target now %s is ended: %v", name, why)
+			linef(o.ErrOut, "LOST THE LEASE: %v. Others may write to the target now, so %s is ended", why, name)
 			_ = group.Signal(syscall.SIGTERM)
 		case <-late:
 			_ = group.Signal(os.Kill)

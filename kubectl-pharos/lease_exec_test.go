@@ -116,7 +116,7 @@ func TestExecCannotHandBack(t *testing.T) {
 	e.run(env, waits)
 	proxy.Add(faultproxy.Rule{Path: leases, Do: faultproxy.Answer(http.StatusServiceUnavailable)})
 	stderr, code := e.p.end(syscall.SIGTERM)
-	if code != 7 || !strings.Contains(stderr, "Hand the target back later: kubectl pharos lease release.") {
+	if code != 7 || !strings.Contains(stderr, "hand the target back with: kubectl pharos lease release.") {
 		t.Errorf("exit code %d:\n%s", code, stderr)
 	}
 	if out, code := runs(t, e.dir, e.env, "lease", "release"); code != exitDone {
