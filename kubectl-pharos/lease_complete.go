@@ -13,9 +13,9 @@ import (
 // completeApplications offers the target's Applications that are not named yet. A
 // cluster that does not answer is not waited for: somebody is typing.
 func (s *shared) completeApplications(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	// cobra ends what it completes with a -- of its own, which is an argument only
-	// after another one.
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
+	// cobra adds a -- of its own at the end, which cannot be told from one that was
+	// typed last. That comes after --exec.
+	if cmd.Flags().Changed("exec") || cmd.ArgsLenAtDash() < len(args) {
 		return nil, cobra.ShellCompDirectiveDefault // a command and its files
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
