@@ -15,7 +15,10 @@
 //
 // The repositories to be fingerprinted are made by git fast-import, packed and
 // loose; one has ten times the commits. They are kept below the user's cache
-// folder, in pharos/bench, by their sizes. What is edited is a clone of one.
+// folder, in pharos/bench, by their sizes. What is edited is a clone of one. Each
+// "next commit" is one that nobody has seen, in a clone that borrows the objects:
+// what the plugin keeps is of the commit before. Where a case says "nothing kept",
+// that is removed before each round.
 //
 // It is no test: it fails only if something could not be run. It writes to
 // temporary folders, to that cache and to the one of built peers.
