@@ -212,7 +212,7 @@ func TestArgoCDTwoAtOnce(t *testing.T) {
 	for range 2 {
 		l := s.lifecycle(cfg)
 		go func() {
-			_, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: time.Minute})
+			_, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: patience})
 			done <- err
 		}()
 	}
@@ -247,7 +247,7 @@ func TestArgoCDKilledAt(t *testing.T) {
 			s.write(map[string]string{"gitops/api/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: NOK}\n"})
 			s.commit("Change the currency")
 			s.dieIn(a.Cluster(), killed{At: at})
-			res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute})
+			res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: patience})
 			if err != nil {
 				t.Fatalf("run again after SIGKILL at %s: %v", at, err)
 			}

@@ -71,7 +71,7 @@ func (s *shop) faultAtWrite(cfg *rest.Config, n int, do faultproxy.Action, after
 	_, err = s.lifecycle(proxy.Config(cfg)).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Timeout: time.Minute})
 	if err != nil {
 		s.t.Logf("write %d: %v", n, err)
-		if _, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute}); err != nil {
+		if _, err := s.lifecycle(cfg).Reconcile(s.t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: patience}); err != nil {
 			s.t.Errorf("after a fault at write %d, the next delivery: %v", n, err)
 		}
 	}

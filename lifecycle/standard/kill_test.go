@@ -39,8 +39,9 @@ type killed struct {
 	HandBack, Borrow string
 }
 
-// patience is how long the lease of a process that is dead is waited for.
-const patience = time.Minute
+// patience is how long a lease is waited for: that of a process that is dead, or that
+// of a delivery on a busy machine.
+const patience = 5 * time.Minute
 
 const killedEnv = "PHAROS_TEST_KILLED"
 
@@ -198,7 +199,7 @@ func killAt(t *testing.T, at lifecycle.EventType) {
 	s.dieIn(c, killed{At: at})
 
 	release()
-	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute})
+	res, err := s.lifecycle(c.Config()).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: patience})
 	if err != nil {
 		t.Fatalf("run again after SIGKILL at %s: %v", at, err)
 	}
