@@ -275,6 +275,8 @@ func (s *shop) foreseeAndDeliver(files map[string]string, what string) {
 		switch {
 		case name == "CustomResourceDefinition goods."+s.group() && what == "configure":
 			want = lifecycle.ChangeUnchanged
+		case name == "ConfigMap migrate" && o.Live == nil: // which Argo CD may have deleted and not made anew
+			want = lifecycle.ChangeCreated
 		case what == "create" && name != "Application "+s.name && name != "ConfigMap there-before":
 			want = lifecycle.ChangeCreated
 		}
