@@ -115,13 +115,14 @@ func (p *Preparer) root(r lifecycle.PrepareRequest) map[string]any {
 	})
 }
 
-// rights are those of the package comment.
+// rights are those of the package comment, and to list the projects: whoever
+// acquires the lease looks for windows there that earlier ones left.
 func (p *Preparer) rights(r lifecycle.PrepareRequest) []map[string]any {
 	name := keys.Manager + "-" + r.Target + "-argocd"
 	return []map[string]any{
 		object("rbac.authorization.k8s.io/v1", "Role", p.layout.Namespace, name, "rules", []any{
 			map[string]any{"apiGroups": []any{argo.Group}, "resources": []any{"applications"}, "verbs": []any{"get", "watch", "patch"}},
-			map[string]any{"apiGroups": []any{argo.Group}, "resources": []any{"appprojects"}, "verbs": []any{"get"}},
+			map[string]any{"apiGroups": []any{argo.Group}, "resources": []any{"appprojects"}, "verbs": []any{"get", "list"}},
 			map[string]any{"apiGroups": []any{""}, "resources": []any{"configmaps"}, "resourceNames": []any{argo.SettingsName}, "verbs": []any{"get"}},
 		}),
 		func() map[string]any {
