@@ -192,3 +192,38 @@ func TestLeaseWithArgoCD(t *testing.T) {
 	s.pharos(exitDone, []string{"lease", "release"})
 	s.back()
 }
+
+// The walk-through of the page on leases does what the page says.
+func TestLeasesPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/leases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, walk, _ := strings.Cut(string(page), "\n## Borrow a target\n")
+	walk, _, _ = strings.Cut(walk, "\n## ")
+	blocks := codeBlock.FindAllStringSubmatch(walk, -1)
+	if len(blocks) != 3 {
+		t.Fatalf("the walk-through has %d blocks of commands", len(blocks))
+	}
+	s := newArgoTest(t)
+	s.pharos(exitDone, []string{"deploy"})
+	for i, block := range blocks {
+		for line := range strings.Lines(strings.ReplaceAll(block[2], "devbox-api", s.ns+"-api")) {
+			script := "kubectl() { shift; " + program + ` "$@"; }` + "\n" + line
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+			cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
+			want := exitDone
+			if strings.Contains(line, " status") {
+				want = exitNotSo // it has drifted
+			}
+			if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != want {
+				t.Fatalf("%s: exit code %d, want %d\n%s", line, cmd.ProcessState.ExitCode(), want, out)
+			}
+		}
+		if i == 0 {
+			s.edit()
+		}
+	}
+	s.back()
+}

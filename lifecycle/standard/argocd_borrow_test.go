@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
@@ -313,5 +316,62 @@ func TestArgoCDBorrowerIsKilled(t *testing.T) {
 	}
 	if after := s.windows(); !reflect.DeepEqual(after, before) {
 		t.Errorf("the windows are %v, and were %v", after, before)
+	}
+}
+
+// Who borrows, hands back and breaks needs the rights that docs/leases.md shows beside
+// those of a delivery, uses each of them, and needs no others.
+func TestDocumentedRightsOfBorrowers(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/leases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Rights\n")
+	_, text, _ = strings.Cut(text, "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	var role rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || len(role.Rules) != 2 {
+		t.Fatalf("%v in %s", err, text)
+	}
+	s := newArgoShop(t, devtest.ArgoCD(t))
+	s.inProject()
+	c := s.argo.Cluster()
+	s.deploy(c.Config())
+	rights := documentedRights(t, s.shop)
+	rights.ClusterWide = append(rights.ClusterWide, role.Rules...)
+	cfg, user := devtest.User(t, c, s.namespace, rights)
+	audit := devtest.RecordAudit(t, c)
+	held := s.borrow(cfg)
+	s.edit(c.Config(), "USD")
+	s.staysEdited("USD")
+	if err := held.RenewFor(t.Context(), time.Hour); err != nil {
+		t.Error(err)
+	}
+	if st := s.status(cfg); st.GateErr != nil || len(st.Gate) != 1 {
+		t.Errorf("%+v, %v", st.Gate, st.GateErr)
+	}
+	if _, err := s.lifecycle(cfg).HandBack(t.Context(), lifecycle.HandBackRequest{Holder: held.Holder()}); err != nil {
+		t.Error(err)
+	}
+	s.sells(c.Config(), "EUR")
+	held = s.borrow(cfg, s.child("api"))
+	if _, err := s.breakIt(cfg, held.Holder()); err != nil {
+		t.Error(err)
+	}
+	used := map[string]bool{}
+	for _, e := range audit.Events(t, devtest.ByUser(user)) {
+		if e.Code == 403 {
+			t.Errorf("%s %s was forbidden", e.Verb, e.RequestURI)
+		}
+		used[e.Verb+" "+e.Resource] = true
+	}
+	for _, rule := range role.Rules {
+		for _, verb := range rule.Verbs {
+			// A project is read again only when somebody else has written it meanwhile.
+			if !used[verb+" "+rule.Resources[0]] && verb+" "+rule.Resources[0] != "get appprojects" {
+				t.Errorf("the right to %s %s is documented and not used", verb, rule.Resources[0])
+			}
+		}
 	}
 }
