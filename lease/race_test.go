@@ -7,13 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lease/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
-	racetest.Main(lease.ModeDeliver, func(_ racetest.Setup, c lease.Config) (lease.Config, error) { return racing(c), nil })
+	racetest.Main(func(_ racetest.Setup, _ *rest.Config, c lease.Config) (*racetest.Racer, error) {
+		return &racetest.Racer{Config: racing(c), Mode: lease.ModeDeliver}, nil
+	})
 	os.Exit(m.Run())
 }
 
@@ -34,7 +38,7 @@ func TestRace(t *testing.T) {
 	config := racing(racetest.Config(c.Config(), s))
 	racetest.Race{
 		Cluster: c, Setup: s, Manager: manager(t, config), Mode: lease.ModeDeliver,
-		Processes: racetest.Size(20, 100), Rounds: racetest.Size(50, 300),
+		Processes: racetest.Size(20, 100), Rounds: racetest.Size(50, 300), Waiting: 2,
 		// A lease that is broken ends at once, without a margin.
 		OnItsWay: config.Grace + time.Second,
 	}.Run(t)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lease/argocd"
+	"github.com/pharos-dev/pharos/lease/internal/racetest"
 )
 
 // The test program is its own holder: a process that can be killed. The variable
@@ -38,6 +39,14 @@ type orders struct {
 }
 
 func TestMain(m *testing.M) {
+	racetest.Main(racer)
+	if text := os.Getenv(editorVariable); text != "" {
+		if err := runEditor(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if order := os.Getenv(ordersVariable); order != "" {
 		if err := hold(order); err != nil {
 			fmt.Fprintln(os.Stderr, err)

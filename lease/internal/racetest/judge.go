@@ -30,6 +30,9 @@ func (r *race) judge(audit *devtest.Audit, last int64) {
 	if int(last) < r.Rounds/2 {
 		r.t.Errorf("in %d rounds the lease was acquired %d times: that proves nothing", r.Rounds, last)
 	}
+	if r.Judge != nil {
+		r.Judge(events)
+	}
 	r.judgeObject(events, holders)
 	r.judgeLog(holders)
 }

@@ -36,6 +36,20 @@ type Race struct {
 	// Manager breaks leases, and acquires the lease at the end.
 	Manager *lease.Manager
 	Mode    lease.Mode
+	// Waiting is about how many wait in each round, beside one, while somebody else
+	// holds the lease. The others give up at once.
+	Waiting int
+	// Before is called before each round, and Held when somebody in it has acquired
+	// the lease, who does nothing until it returns. They may be nil.
+	Before, Held func()
+	// Last is called before the last round, in which one process alone acquires the
+	// lease, and is killed. It may be nil.
+	Last func()
+	// Ended is called when all processes have ended, before the lease is acquired
+	// once more. It may be nil.
+	Ended func()
+	// Judge is shown what the API server was asked. It may be nil.
+	Judge func([]devenv.AuditEvent)
 	// OnItsWay is how long a write may be on its way after its Check.
 	OnItsWay time.Duration
 }
@@ -72,7 +86,6 @@ type runner struct {
 	number int
 	cmd    *exec.Cmd
 	orders io.WriteCloser
-	holder string // as which it acquired the lease last
 	// busy says that its round has not ended, asleep that it is suspended, and
 	// killed that it is to die.
 	busy, asleep, killed bool
@@ -118,9 +131,13 @@ func (r Race) Run(t testing.TB) {
 	for n := range r.Processes {
 		race.runners = append(race.runners, race.start(n))
 	}
-	for _, e := range race.deck(r.Rounds) {
+	for _, e := range race.deck(r.Rounds - 1) {
 		race.round(e)
 	}
+	if r.Last != nil {
+		r.Last()
+	}
+	race.round(killLast)
 	last := race.finish()
 	t.Logf("the lease was acquired %d times; what happened: %v; how that ended: %v", last, race.events, race.ended)
 	race.judge(audit, last)
@@ -180,6 +197,7 @@ const (
 	nothing     event = "nothing"
 	killSome    event = "kill somebody"
 	killHolder  event = "kill the holder"
+	killLast    event = "kill the last holder"
 	killBroken  event = "kill the holder and break its lease"
 	breakHolder event = "break the holder's lease"
 	sleepHolder event = "suspend the holder until somebody else holds the lease"
@@ -194,7 +212,7 @@ func (r *race) deck(rounds int) []event {
 	for _, d := range []struct {
 		event
 		percent int
-	}{{killHolder, 4}, {killBroken, 6}, {sleepHolder, 4}, {breakAsleep, 6}, {breakHolder, 4}, {killSome, 40}} {
+	}{{killHolder, 2}, {killBroken, 4}, {sleepHolder, 2}, {breakAsleep, 4}, {breakHolder, 4}, {killSome, 20}} {
 		for range (rounds*d.percent + 99) / 100 {
 			deck = append(deck, d.event)
 		}
@@ -206,29 +224,36 @@ func (r *race) deck(rounds int) []event {
 	return deck[:rounds]
 }
 
-// round has every process race once. Most give up at once where somebody else
-// holds the lease, some wait.
+// round has every process race once.
 func (r *race) round(plan event) {
 	r.t.Helper()
 	at := r.rand.IntN(4)
+	if plan == killLast {
+		at = 0
+	}
+	if r.Before != nil {
+		r.Before()
+	}
 	for i, p := range r.runners {
-		o := order{Writes: 1 + r.rand.IntN(3), Renew: r.rand.IntN(2) == 0}
-		if i == 0 || r.rand.IntN(r.Processes) < 3 {
+		o := order{Writes: 1 + r.rand.IntN(3), Renew: r.rand.IntN(2) == 0, Open: r.rand.IntN(2) == 0, Ask: r.Held != nil}
+		if i == 0 || r.rand.IntN(r.Processes) < r.Waiting {
 			o.Wait = hung
 		}
-		r.send(p, o)
+		if i == 0 || plan != killLast {
+			r.send(p, o)
+		}
 	}
 	for r.busy() > 0 {
 		l := r.next()
 		r.heard(l)
 		switch {
-		case plan == nothing || l.err != nil:
+		case plan == nothing || l.err != nil || plan == killLast && !strings.HasPrefix(l.text, sayHeld):
 		case plan == killSome:
 			if at--; at < 0 {
 				r.hit(plan, r.runners[r.rand.IntN(len(r.runners))])
 				plan = nothing
 			}
-		case l.from.busy && (strings.HasPrefix(l.text, sayHeld) || l.text == sayWrote):
+		case l.from.busy && (strings.HasPrefix(l.text, sayHeld) || strings.HasPrefix(l.text, sayAt)):
 			if at--; at < 0 {
 				r.hit(plan, l.from)
 				plan = nothing
@@ -281,10 +306,16 @@ func (r *race) heard(l line) {
 		r.runners[p.number] = nil
 		what = "gone"
 	case what == sayHeld:
-		_, p.holder, _ = strings.Cut(rest, " ")
 		r.wake() // they have slept through somebody else's acquisition
+		if r.Held == nil || p.killed {
+			return
+		}
+		r.Held()
+		if _, err := fmt.Fprintln(p.orders, "go on"); err != nil {
+			r.t.Errorf("process %d: %v", p.number, err)
+		}
 		return
-	case what == sayWrote:
+	case what == sayAt:
 		return
 	case what == sayError:
 		r.t.Errorf("process %d: %s", p.number, rest)
@@ -301,7 +332,7 @@ func (r *race) hit(e event, p *runner) {
 	}
 	r.events[e]++
 	switch e {
-	case killSome, killHolder, killBroken:
+	case killSome, killHolder, killLast, killBroken:
 		// The round ends when it is known to be dead.
 		p.killed, p.busy, p.asleep = true, true, false
 		if err := p.cmd.Process.Kill(); err != nil {
@@ -314,7 +345,7 @@ func (r *race) hit(e event, p *runner) {
 		}
 	}
 	if e == killBroken || e == breakAsleep || e == breakHolder {
-		_, err := r.Manager.Break(r.t.Context(), lease.BreakRequest{User: "test@here", Reason: "the race", Holder: p.holder})
+		_, err := r.Manager.Break(r.t.Context(), lease.BreakRequest{User: "test@here", Reason: "the race"})
 		if err != nil && !errors.Is(err, lease.ErrNotHeld) && !errors.Is(err, lease.ErrHeld) && !errors.Is(err, lease.ErrLeftClosed) {
 			r.t.Errorf("break the lease of process %d: %v", p.number, err)
 		}
@@ -351,6 +382,9 @@ func (r *race) finish() int64 {
 		if r.heard(l); l.err != nil && !p.cmd.ProcessState.Success() {
 			r.t.Errorf("process %d: %s", p.number, p.cmd.ProcessState)
 		}
+	}
+	if r.Ended != nil {
+		r.Ended()
 	}
 	h, err := r.Manager.Acquire(r.t.Context(), lease.Request{Mode: r.Mode, Wait: hung})
 	if err != nil {

@@ -30,8 +30,6 @@ type Setup struct {
 	Log string
 	// Skew is by how much the clock of the racer is wrong.
 	Skew time.Duration
-	// More is for the test.
-	More map[string]string
 }
 
 const (
@@ -49,16 +47,21 @@ type order struct {
 	// time, beside what Keep does.
 	Writes int
 	Renew  bool
+	// Open says to open the gate before the lease is released.
+	Open bool
+	// Ask says to wait, once it holds the lease, for a line.
+	Ask bool
 }
 
 // What a racer says, one a line. The last one of a round is an end of it.
 const (
+	sayAt      = "at"      // where it is
 	sayHeld    = "held"    // and its token and holder
-	sayWrote   = "wrote"   // once for each write
 	sayDone    = "done"    // it gave the lease back
 	sayRefused = "refused" // somebody else held the lease
+	sayBusy    = "busy"    // what it wanted to cover was being written to
 	sayLost    = "lost"    // it lost the lease
-	sayFailed  = "failed"  // the API server was in trouble
+	sayFailed  = "failed"  // the API server was in trouble, or the gate
 	sayError   = "error"   // and what must not be
 )
 
@@ -68,30 +71,35 @@ type wrong struct{ by time.Duration }
 func (w wrong) Now() time.Time                       { return time.Now().Add(w.by) }
 func (wrong) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
+// Racer is what a test makes of its processes.
+type Racer struct {
+	Config lease.Config
+	Mode   lease.Mode
+	// Write is called with each write, beside what the package has written. It may
+	// be nil.
+	Write func(context.Context, *lease.Held) error
+
+	input   *bufio.Scanner
+	objects typedcorev1.ConfigMapInterface
+	log     *os.File
+}
+
 // Main runs a racer and ends the process, if that is what the process was started
-// for. config completes what is known: how to reach the API server, the namespace,
-// the target and the clock.
-func Main(mode lease.Mode, config func(Setup, lease.Config) (lease.Config, error)) {
+// for. build makes it, with the configuration of the API server, and with that of
+// the lease as far as it is known: see [Config].
+func Main(build func(Setup, *rest.Config, lease.Config) (*Racer, error)) {
 	text := os.Getenv(variable)
 	if text == "" {
 		return
 	}
-	if err := runRacer(text, mode, config); err != nil {
+	if err := runRacer(text, build); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// racer wants the lease whenever it is told to.
-type racer struct {
-	manager *lease.Manager
-	mode    lease.Mode
-	objects typedcorev1.ConfigMapInterface
-	log     *os.File
-}
-
-func runRacer(text string, mode lease.Mode, complete func(Setup, lease.Config) (lease.Config, error)) error {
+func runRacer(text string, build func(Setup, *rest.Config, lease.Config) (*Racer, error)) error {
 	var s Setup
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return err
@@ -101,12 +109,12 @@ func runRacer(text string, mode lease.Mode, complete func(Setup, lease.Config) (
 		return err
 	}
 	config.QPS = -1
-	c, err := complete(s, Config(config, s))
+	r, err := build(s, config, Config(config, s))
 	if err != nil {
 		return err
 	}
-	r := &racer{mode: mode}
-	if r.manager, err = lease.New(c); err != nil {
+	manager, err := lease.New(r.Config)
+	if err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -117,21 +125,28 @@ func runRacer(text string, mode lease.Mode, complete func(Setup, lease.Config) (
 	if r.log, err = os.OpenFile(s.Log, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
+	r.input = bufio.NewScanner(os.Stdin)
+	for r.input.Scan() {
 		var o order
-		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+		if err := json.Unmarshal(r.input.Bytes(), &o); err != nil {
 			return err
 		}
-		fmt.Println(said(r.round(context.Background(), o)))
+		fmt.Println(said(r.round(context.Background(), manager, o)))
 	}
-	return errors.Join(lines.Err(), r.log.Close())
+	return errors.Join(r.input.Err(), r.log.Close())
 }
+
+// At has a racer say where it is: there it may be killed, suspended or lose its
+// lease.
+func At(where string) { fmt.Println(sayAt, where) }
 
 // Config is what all racers, and the test, know of the lease.
 func Config(config *rest.Config, s Setup) lease.Config {
 	return lease.Config{REST: config, Namespace: s.Namespace, Target: "devbox", Clock: wrong{s.Skew}}
 }
+
+// ErrWrong is what a Write returns that finds what must not be.
+var ErrWrong = errors.New("this must not be")
 
 // said is the last line of a round that ended so.
 func said(err error) string {
@@ -140,33 +155,43 @@ func said(err error) string {
 		return sayDone
 	case errors.Is(err, lease.ErrHeld):
 		return sayRefused
+	case errors.Is(err, ErrWrong) || errors.Is(err, lease.ErrOpened):
+		return fmt.Sprintf("%s %q", sayError, err)
 	case errors.Is(err, lease.ErrLost):
 		return sayLost
-	case kubeclient.Transient(err) || kubeclient.Unavailable(err) || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, lease.ErrBusy):
+		return sayBusy
+	case kubeclient.Unavailable(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, lease.ErrLeftClosed):
 		return sayFailed
 	}
 	return fmt.Sprintf("%s %q", sayError, err)
 }
 
 // round acquires the lease, writes under it, and gives it back.
-func (r *racer) round(ctx context.Context, o order) error {
-	h, err := r.manager.Acquire(ctx, lease.Request{Mode: r.mode, User: fmt.Sprintf("racer@%d", os.Getpid()), Wait: o.Wait})
+func (r *Racer) round(ctx context.Context, m *lease.Manager, o order) error {
+	h, err := m.Acquire(ctx, lease.Request{Mode: r.Mode, User: fmt.Sprintf("racer@%d", os.Getpid()), Wait: o.Wait})
 	if err != nil {
 		return err
 	}
 	fmt.Println(sayHeld, h.Token(), h.Holder())
 	_, stop := h.Keep(ctx)
+	if o.Ask {
+		r.input.Scan()
+	}
 	for range o.Writes {
 		if err = r.write(ctx, h, o.Renew); err != nil {
 			break
 		}
-		fmt.Println(sayWrote)
+		At("write")
+	}
+	if err == nil && o.Open {
+		_, err = h.Open(ctx)
 	}
 	stop()
 	return errors.Join(err, h.Release(ctx))
 }
 
-func (r *racer) write(ctx context.Context, h *lease.Held, renew bool) error {
+func (r *Racer) write(ctx context.Context, h *lease.Held, renew bool) error {
 	if renew {
 		if err := h.Renew(ctx); err != nil {
 			return err
@@ -175,11 +200,14 @@ func (r *racer) write(ctx context.Context, h *lease.Held, renew bool) error {
 	if err := r.writeObject(ctx, h); err != nil {
 		return err
 	}
-	return r.writeLog(ctx, h)
+	if err := r.writeLog(ctx, h); err != nil || r.Write == nil {
+		return err
+	}
+	return r.Write(ctx, h)
 }
 
 // writeObject counts the object's writes, and leaves there who wrote last.
-func (r *racer) writeObject(ctx context.Context, h *lease.Held) error {
+func (r *Racer) writeObject(ctx context.Context, h *lease.Held) error {
 	o, err := r.objects.Get(ctx, object, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -201,7 +229,7 @@ func (r *racer) writeObject(ctx context.Context, h *lease.Held) error {
 
 // writeLog adds to the log who writes, and how long that was on its way. Its second
 // line says so also where the process was suspended within the write of the first.
-func (r *racer) writeLog(ctx context.Context, h *lease.Held) error {
+func (r *Racer) writeLog(ctx context.Context, h *lease.Held) error {
 	begun := time.Now()
 	if err := h.Check(ctx); err != nil {
 		return err
