@@ -246,6 +246,8 @@ func TestHandBackOutOfTime(t *testing.T) {
 	w.awaitProject(w.name, "opened", func(p *unstructured.Unstructured) bool {
 		return strings.Contains(strings.Join(windowsOf(t, p), ""), "lease-ended")
 	})
+	// It denies nothing; and by now the write that ended it has been answered.
+	w.running("api")
 	cancel()
 	if r := <-opened; len(r.Opened) != 1 || len(r.Pending) != 1 || r.Pending[0].Failed {
 		t.Errorf("reported %+v", r)
@@ -253,8 +255,6 @@ func TestHandBackOutOfTime(t *testing.T) {
 	if left := w.windows(w.name); len(left) != 1 {
 		t.Errorf("left over is %s", left)
 	}
-	// It denies nothing.
-	w.running("api")
 	w.terminate("api")
 }
 
