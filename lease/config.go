@@ -203,11 +203,11 @@ func (c Config) checkFor(m Mode, d time.Duration) error {
 	longest := cmp.Or(c.timing(m).Max, maxDuration)
 	switch shortest := c.Margin + 2*time.Second; {
 	case d < 0 || d%time.Second != 0 || d > maxDuration:
-		return fmt.Errorf("For is %s, want whole seconds, at most %s", d, maxDuration)
+		return fmt.Errorf("%s is %s, want whole seconds, at most %s", "For", d, maxDuration)
 	case d > longest:
-		return fmt.Errorf("For is %s, want at most %s in mode %s", d, longest, m)
+		return fmt.Errorf("%s is %s, want at most %s in mode %s", "For", d, longest, m)
 	case d < shortest:
-		return fmt.Errorf("For is %s, want at least %s: the holder stops %s before", d, shortest, c.Margin)
+		return fmt.Errorf("%s is %s, want at least %s: the holder stops %s before", "For", d, shortest, c.Margin)
 	}
 	return nil
 }

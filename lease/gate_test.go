@@ -138,7 +138,7 @@ func TestGateOrder(t *testing.T) {
 		did(t, p, "Release in mode "+string(r.Mode), "PUT")
 	}
 
-	h = acquire(t, p.Manager, borrow)
+	acquire(t, p.Manager, borrow)
 	p.taken()
 	if _, err := p.Break(t.Context(), hotfix); err != nil {
 		t.Error(err)

@@ -107,11 +107,11 @@ func checkCovers(names []string) error {
 	for _, name := range names {
 		size += len(name)
 		if notAName(name) {
-			errs = append(errs, fmt.Errorf("Covers holds %q, which is not a name", name))
+			errs = append(errs, fmt.Errorf("%s holds %q, which is not a name", "Covers", name))
 		}
 	}
 	if size > 64<<10 {
-		errs = append(errs, fmt.Errorf("Covers has %d bytes, want at most 64 KiB", size))
+		errs = append(errs, fmt.Errorf("%s has %d bytes, want at most 64 KiB", "Covers", size))
 	}
 	return errors.Join(errs...)
 }

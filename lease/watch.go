@@ -39,7 +39,7 @@ func (c WatchConfig) complete() (WatchConfig, error) {
 		}
 	}
 	if c.Soon > c.Every {
-		errs = append(errs, fmt.Errorf("Soon is %s, want at most Every, which is %s", c.Soon, c.Every))
+		errs = append(errs, fmt.Errorf("%s is %s, want at most Every, which is %s", "Soon", c.Soon, c.Every))
 	}
 	if c.Observed == nil {
 		c.Observed = func(State, Report, error) {}

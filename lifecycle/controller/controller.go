@@ -80,7 +80,7 @@ func New(c Config) (*Controller, error) {
 func (c Config) check() error {
 	var errs []error
 	if c.Lease == nil && len(c.Tasks)+len(c.Watchdogs) > 0 {
-		errs = append(errs, errors.New("Tasks and Watchdogs are the leader's, and without Lease there is none"))
+		errs = append(errs, fmt.Errorf("%s and %s are the leader's, and without Lease there is none", "Tasks", "Watchdogs"))
 	}
 	taken := map[string]bool{}
 	for _, t := range c.Tasks {

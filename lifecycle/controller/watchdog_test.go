@@ -253,7 +253,7 @@ func TestLeaseEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := client.CoreV1().Events(ns).Search(nil, &corev1.ObjectReference{Kind: "Lease", Namespace: ns, Name: on.Name, UID: on.UID})
+	found, err := client.CoreV1().Events(ns).SearchWithContext(t.Context(), nil, &corev1.ObjectReference{Kind: "Lease", Namespace: ns, Name: on.Name, UID: on.UID})
 	if err != nil || len(found.Items) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}

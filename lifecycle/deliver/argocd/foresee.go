@@ -173,7 +173,7 @@ func (s *sent) foresee(ctx context.Context, held []byte) foreseen {
 		return foreseen{}
 	case s.manner.serverSide && s.manner.force && !s.manner.replace:
 		return foreseen{err: &lifecycle.Error{Op: "apply", On: lifecycle.ObjectName(s.object), Class: lifecycle.ErrSource,
-			Err: errors.New("Argo CD cannot apply it server-side and by force"), Advice: "Take Force=true or ServerSideApply=true out of the sync options."}}
+			Err: errors.New("it cannot be applied server-side and by force by Argo CD"), Advice: "Take Force=true or ServerSideApply=true out of the sync options."}}
 	case s.manner.hook && held != nil:
 		return s.hook(ctx, held)
 	}
