@@ -58,7 +58,7 @@ func (m *Manager) Look(ctx context.Context) (State, []Closed, error) {
 // though it is held in mode borrow: its gate does not stand. It is for the State
 // and the Closed of one Look, of a Manager with a gate.
 func (s State) Exposed(closed []Closed) []string {
-	if s.over() || !s.Expires.After(s.Now) || s.Mode != ModeBorrow {
+	if ranOut := !s.Expires.IsZero() && !s.Expires.After(s.Now); ranOut || s.over() || s.Mode != ModeBorrow {
 		return nil // it is not to stand
 	}
 	return slices.DeleteFunc(slices.Clone(s.Covers), func(name string) bool {

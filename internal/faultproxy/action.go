@@ -36,11 +36,13 @@ func TooManyRequests(retryAfter time.Duration) Action {
 
 // Stall gives no answer until the client goes away, [Fault.Release] lets the request go on, or the proxy is closed.
 func Stall() Action {
-	return func(f *Fault, _ http.ResponseWriter, r *http.Request) bool {
+	return func(f *Fault, w http.ResponseWriter, r *http.Request) bool {
 		select {
 		case <-f.release:
 			return true
 		case <-r.Context().Done():
+			// A handler that returns answers 200, which a client that is just going away may still read.
+			cut(w)
 			return false
 		}
 	}

@@ -315,13 +315,17 @@ func TestArgoCDBorrowerIsKilled(t *testing.T) {
 	}
 	s.sells(cfg, "EUR")
 	s.becomesLive()
-	if st := s.live(); st.Live.ID != deployed.Receipt || st.Lease.Held || len(st.Gate) != 1 || !st.Gate[0].LeftOver {
-		t.Errorf("when the lease had ended: %+v", st)
+	if st := s.live(); st.Live.ID != deployed.Receipt || len(st.Gate) != 1 || !st.Gate[0].LeftOver {
+		t.Errorf("when the window had ended: %+v", st)
 	}
 	s.write(map[string]string{"gitops/api/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: NOK}\n"})
 	s.commit("Change the currency")
-	s.reconcile(cfg)
-	if st := s.live(); len(st.Gate) > 0 {
+	// The lease may be there a second longer than the window: dates have no fractions.
+	res, err := s.lifecycle(cfg).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository(), Wait: time.Minute})
+	if err != nil {
+		t.Fatalf("reconcile: %v", err)
+	}
+	if st := s.live(); st.Live.ID != res.Receipt || st.Lease.Held || len(st.Gate) > 0 {
 		t.Errorf("after the next delivery: %+v", st)
 	}
 	if after := s.windows(); !reflect.DeepEqual(after, before) {
