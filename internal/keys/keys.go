@@ -74,8 +74,19 @@ const (
 	BuildRepository = "pharos.dev/build-repository"
 	// Inputs is the annotation on such a Job: the ID of the pruned tree.
 	Inputs = "pharos.dev/inputs"
-	// Owner is the annotation that says who made an object, user@host.
+	// Owner is the annotation that says who made an object, user@host, or whom to ask
+	// about it.
 	Owner = "pharos.dev/owner"
+
+	// Intent is the label that says how long an object is meant to be there:
+	// "transient" or "retained".
+	Intent = "pharos.dev/intent"
+	// TTL, ExpiresAt, LastActive and Grace are the annotations that say when a
+	// transient object ends, see the package reaper.
+	TTL        = "pharos.dev/ttl"
+	ExpiresAt  = "pharos.dev/expires-at"
+	LastActive = "pharos.dev/last-active"
+	Grace      = "pharos.dev/grace"
 
 	// SecretValues is the annotation by which a Secret says what its values in Git
 	// are; SecretValuesHarmless, that anybody may read them, is the only value.
