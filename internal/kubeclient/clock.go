@@ -34,6 +34,13 @@ func (c *ServerClock) Now() time.Time {
 	return c.date.Add(time.Since(c.heard))
 }
 
+// Heard says whether the server has told the time.
+func (c *ServerClock) Heard() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.heard.IsZero()
+}
+
 type listener struct {
 	next  http.RoundTripper
 	clock *ServerClock

@@ -1,0 +1,35 @@
+// Package sweep reaches the ends that package reaper decides about: of one object
+// ([Ender.End]), and of all that are past theirs ([Ender.Pass]).
+//
+// # The last step
+//
+// Whatever found that an object is past its end, the same function ends it:
+//
+//  1. It reads the object's metadata anew. Another object of this name, by its UID, is
+//     not the one that was meant.
+//  2. [reaper.Rules.Decide] decides, by the API server's clock.
+//  3. For a Namespace it looks at everything in it that could outlive it, see
+//     [reaper.Outlives]. What cannot be looked at, because discovery of its group
+//     failed or listing it is forbidden, is never taken for absent: the namespace
+//     stays and is reported. Then it marks the namespace (pharos.dev/ending), and
+//     looks again.
+//  4. It deletes with the UID and the resourceVersion that it has decided by as
+//     preconditions, and background propagation. On a conflict it begins again.
+//
+// A dry run takes the same steps up to the mark and the deletion.
+//
+// An object that is being deleted already is never deleted again, and no finalizer is
+// ever removed: it is reported when it is stuck.
+//
+// # What is left of the race
+//
+// Kubernetes has no deletion of a namespace that holds only if nothing was created in
+// it. What is created between the second look and the deletion, some milliseconds,
+// goes with the namespace. What changes the Namespace object itself in between, a
+// longer TTL or another intent, is safe.
+//
+// # Everything can be killed
+//
+// Nothing that counts is only in memory. A process that is killed leaves objects that
+// are still to end, or a mark on a namespace that the next run looks at anew.
+package sweep

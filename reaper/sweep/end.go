@@ -1,0 +1,114 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/reaper"
+)
+
+// ErrUnsettled is returned when an object was changed by others each time before it
+// could be deleted. It is to be tried again later.
+var ErrUnsettled = errors.New("it is changed over and over")
+
+// The limits of one End.
+const (
+	maxConflicts = 8
+	maxFailures  = 3
+)
+
+// End ends the object with this UID, if it is past its end: see the package's
+// comment for how. It waits for the budget first. Whether it was deleted, and if not
+// why, is the Result's Outcome; the error says that this could not be found out or
+// done: that of a request, ErrUnsettled, or the context's.
+func (e *Ender) End(ctx context.Context, r Resource, namespace, name, uid string) (Result, error) {
+	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: namespace, Name: name}
+	if name == "" || uid == "" {
+		return Result{}, fmt.Errorf("end %s: its name or UID is not given", o)
+	}
+	give, err := e.budget.take(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("end %s: %w", o, err)
+	}
+	defer give()
+	res, err := e.end(ctx, r, o, uid)
+	if err != nil {
+		return res, fmt.Errorf("end %s: %w", o, err)
+	}
+	return res, nil
+}
+
+func (e *Ender) end(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
+	asked := false // a deletion, without hearing what became of it
+	for conflicts, failures := 0, 0; ; {
+		res, err := e.try(ctx, r, o, uid)
+		switch {
+		case err == nil && asked && (res.Outcome == Gone || res.Decision.Reason == reaper.Terminating):
+			res.Outcome = Deleted
+			return res, nil
+		case err == nil || ctx.Err() != nil:
+			return res, err
+		case apierrors.IsConflict(err):
+			if conflicts++; conflicts == maxConflicts {
+				return res, fmt.Errorf("%w: %w", ErrUnsettled, err)
+			}
+			continue
+		case !kubeclient.Transient(err) || errors.Is(err, errNoDate):
+			return res, err
+		}
+		asked = asked || res.Outcome == Deleted
+		if failures++; failures == maxFailures {
+			return res, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond << failures):
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
+		}
+	}
+}
+
+// try reads, decides and deletes once. With an error of the deletion itself the
+// Outcome is Deleted: it may be.
+func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
+	seen, err := e.get(ctx, r, o.Namespace, o.Name)
+	switch {
+	case kubeclient.NotFound(err), err == nil && seen.UID != uid:
+		return Result{Outcome: Gone, Object: o}, nil
+	case err != nil:
+		return Result{Object: o}, err
+	}
+	res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, e.clock.Now())}
+	if res.Decision.Verdict != reaper.Delete {
+		res.Outcome = outcomeOf[res.Decision.Verdict]
+		return res, nil
+	}
+	if r.isNamespaces() {
+		if err := e.guard(ctx, &res); err != nil || res.Outcome != "" {
+			return res, err
+		}
+	}
+	if e.config.DryRun {
+		res.Outcome = WouldDelete
+		return res, nil
+	}
+	res.Outcome = Deleted
+	err = e.delete(ctx, r, res.Object)
+	if kubeclient.NotFound(err) {
+		return Result{Outcome: Gone, Object: o}, nil
+	}
+	return res, err
+}
+
+// preconditions are those that the object is still the one that was decided about.
+func preconditions(o reaper.Object) *metav1.Preconditions {
+	uid := types.UID(o.UID)
+	return &metav1.Preconditions{UID: &uid, ResourceVersion: &o.ResourceVersion}
+}
