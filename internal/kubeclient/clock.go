@@ -8,14 +8,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ServerClock tells the time as a server does, by the Date of its latest answer:
-// what the server and its controllers write down is not to be judged by the clock of
-// this machine. Before the first answer it tells this machine's. It is safe for
-// concurrent use; the zero value is ready.
+// ServerClock tells the time as a server does, by the Date of its answers: what the
+// server and its controllers write down is not to be judged by the clock of this
+// machine. A Date has its fraction of a second cut off; of those of the last minute
+// counts the one that says that it is latest, as long as the others may be true. So it
+// may be slow by what a second lacks, less with more answers, and is never fast.
+// Before the first answer it tells this machine's. It is safe for concurrent use; the
+// zero value is ready.
 type ServerClock struct {
 	mu          sync.Mutex
 	date, heard time.Time
 }
+
+// sharp is how long a Date counts beside later ones: clocks drift.
+const sharp = time.Minute
 
 // Listen returns a copy of the configuration by whose answers the clock is set.
 func (c *ServerClock) Listen(config *rest.Config) *rest.Config {
@@ -31,7 +37,23 @@ func (c *ServerClock) Now() time.Time {
 	if c.heard.IsZero() {
 		return time.Now()
 	}
-	return c.date.Add(time.Since(c.heard))
+	return c.at(time.Now())
+}
+
+// at is the server's time at a time of this machine.
+func (c *ServerClock) at(t time.Time) time.Time { return c.date.Add(t.Sub(c.heard)) }
+
+// hear takes over the Date of an answer to a request that was sent then.
+func (c *ServerClock) hear(date, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	slower := !date.After(c.at(now))
+	possible := c.at(sent).Before(date.Add(time.Second))
+	if !c.heard.IsZero() && now.Sub(c.heard) < sharp && slower && possible {
+		return
+	}
+	c.date, c.heard = date, now
 }
 
 // Heard says whether the server has told the time.
@@ -48,14 +70,13 @@ type listener struct {
 
 // RoundTrip implements http.RoundTripper.
 func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := time.Now()
 	resp, err := l.next.RoundTrip(r)
 	if err != nil {
 		return resp, err
 	}
 	if date, perr := http.ParseTime(resp.Header.Get("Date")); perr == nil {
-		l.clock.mu.Lock()
-		l.clock.date, l.clock.heard = date, time.Now()
-		l.clock.mu.Unlock()
+		l.clock.hear(date, sent)
 	}
 	return resp, nil
 }

@@ -60,3 +60,71 @@ func TestServerClock(t *testing.T) {
 		}
 	})
 }
+
+// real is a server with a clock of its own, which answers after a while.
+type real struct {
+	now   func() time.Time
+	takes time.Duration
+}
+
+func (r *real) RoundTrip(*http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	<-time.After(r.takes / 2)
+	w.Header().Set("Date", r.now().UTC().Format(http.TimeFormat))
+	<-time.After(r.takes / 2)
+	return w.Result(), nil
+}
+
+// The clock gets sharper with each answer, is never fast, and follows a server whose
+// clock is set or runs slower.
+func TestServerClockGetsSharper(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ahead, drift time.Duration
+		begin := time.Now()
+		server := &real{takes: 20 * time.Millisecond, now: func() time.Time {
+			return time.Now().Add(ahead - drift*time.Since(begin)/time.Hour)
+		}}
+		var c kubeclient.ServerClock
+		rt, err := rest.TransportFor(c.Listen(&rest.Config{Transport: server}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server.invalid", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := rt.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		slow := func(atMost time.Duration) {
+			t.Helper()
+			if got := server.now().Sub(c.Now()); got < 0 || got > atMost {
+				t.Errorf("the clock is slow by %s, want at most %s", got, atMost)
+			}
+		}
+		for _, ahead = range []time.Duration{0, 10*time.Minute + 300*time.Millisecond, 700 * time.Millisecond, -5 * time.Hour} {
+			<-time.After(310 * time.Millisecond)
+			ask()
+			slow(time.Second + server.takes)
+			for range 50 {
+				<-time.After(77 * time.Millisecond)
+				ask()
+			}
+			slow(120 * time.Millisecond)
+		}
+		ahead, drift = 0, 10*time.Second
+		for range 3600 {
+			<-time.After(977 * time.Millisecond)
+			ask()
+			if got := server.now().Sub(c.Now()); got < -200*time.Millisecond || got > time.Second+server.takes {
+				t.Fatalf("the clock is slow by %s, while this machine's gains 10 s an hour", got)
+			}
+		}
+	})
+}
