@@ -1,0 +1,208 @@
+package sweep
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+	"unique"
+
+	"github.com/pharos-dev/pharos/reaper"
+)
+
+// store is what the watches saw and when it is to be looked at: all that a sweep
+// remembers. Nothing ends by it alone. It is safe for concurrent use.
+type store struct {
+	rules        reaper.Rules
+	notifyBefore time.Duration
+	changed      chan struct{} // holds a token when something may be due earlier
+
+	mu        sync.Mutex
+	deadlines deadlines
+	flights   map[string]*flight // what is being looked at, by UID
+	failures  map[string]int     // how often in a row that failed, by UID
+}
+
+// flight is an object that is being looked at.
+type flight struct {
+	due   moment // its deadline as it was taken
+	told  bool   // a watch has told of it meanwhile
+	again moment // and said that it is to be looked at then
+}
+
+// source is a list or a watch of one resource.
+type source struct {
+	list  uint32 // which of its lists, in order
+	watch uint16 // which resource's
+}
+
+func newStore(rules reaper.Rules, notifyBefore time.Duration) *store {
+	return &store{rules: rules, notifyBefore: notifyBefore, flights: map[string]*flight{}, failures: map[string]int{}, changed: make(chan struct{}, 1)}
+}
+
+// see takes over what a watch shows of an object.
+func (s *store) see(from source, o reaper.Object, now time.Time) {
+	d := s.rules.Decide(o, now)
+	class, cared := classOf(d)
+	if !cared {
+		s.forget(o.UID)
+		return
+	}
+	e := entry{
+		uid: o.UID, namespace: unique.Make(o.Namespace), name: o.Name, created: o.Created.Unix(),
+		source: from, class: class, at: never, due: never,
+	}
+	if !d.Deadline.IsZero() {
+		e.due = momentOf(d.Deadline)
+		e.at = momentOf(d.Deadline.Add(-s.notifyBefore))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, f := s.deadlines.get(o.UID), s.flights[o.UID]
+	if was != nil && was.announced && was.due == e.due {
+		e.at, e.announced = e.due, true
+	}
+	switch {
+	case f != nil:
+		f.told, f.again = true, e.at
+		e.at = never
+	case s.failures[o.UID] > 0 && was != nil && e.at != never:
+		e.at = max(e.at, was.at) // what changes all the time is not asked for all the time
+	}
+	s.deadlines.put(e)
+	s.tell()
+}
+
+// forget takes over that an object is gone, or nothing says any more that it ends.
+func (s *store) forget(uid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadlines.remove(uid)
+	delete(s.failures, uid)
+}
+
+// listed takes over that a list is complete: what an earlier one of this watch had and
+// this one has not is gone.
+func (s *store) listed(last source) {
+	s.forgetAll(func(e *entry) bool { return e.watch == last.watch && e.list != last.list })
+}
+
+// unwatched takes over that a resource is not watched any more.
+func (s *store) unwatched(watch uint16) {
+	s.forgetAll(func(e *entry) bool { return e.watch == watch })
+}
+
+func (s *store) forgetAll(is func(*entry) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadlines.removeAll(func(e *entry) bool {
+		gone := is(e)
+		if gone {
+			delete(s.failures, e.uid)
+		}
+		return gone
+	})
+}
+
+// take returns what is due and takes it off until it is put back; or else when
+// something is.
+func (s *store) take(now moment) (e entry, due bool, next moment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.deadlines.first()
+	switch {
+	case first == nil:
+		return entry{}, false, never
+	case first.at > now:
+		return entry{}, false, first.at
+	}
+	e = *first
+	s.flights[e.uid] = &flight{due: e.due}
+	s.deadlines.move(e.uid, never)
+	return e, true, 0
+}
+
+// looked is what a look at an object came to.
+type looked uint8
+
+const (
+	failed    looked = iota // nobody knows
+	ended                   // this UID is gone or is being deleted
+	waits                   // it has a later deadline
+	refused                 // it must not end, and that may change without a watch that shows it
+	kept                    // its end is no business of the sweep, or a watch shows what changes that
+	announced               // its end was announced
+)
+
+const (
+	// soonest is when an object is looked at again at the earliest whose deadline
+	// another clock has not reached.
+	soonest = 200 * time.Millisecond
+	// retryFirst and retryMost are the pauses after an end has failed.
+	retryFirst, retryMost = time.Second, 5 * time.Minute
+	// refusedAgain is when an object is looked at again for which something else has
+	// to change, which no watch shows.
+	refusedAgain = 10 * time.Minute
+)
+
+// put takes back what was taken, with what a look at it came to, and when it ends if
+// it waits.
+func (s *store) put(uid string, l looked, deadline, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, e := s.flights[uid], s.deadlines.get(uid)
+	delete(s.flights, uid)
+	if l != failed {
+		delete(s.failures, uid)
+	}
+	if e == nil {
+		return // gone meanwhile
+	}
+	at := never
+	switch l {
+	case ended:
+		e.class = isTerminating
+		f.told = false
+	case waits:
+		at = momentOf(later(deadline, now.Add(soonest)))
+	case refused:
+		e.class = isRefused
+		at = momentOf(now.Add(refusedAgain))
+	case failed:
+		at = momentOf(now.Add(s.pause(uid)))
+	case announced:
+		e.announced = e.due == f.due
+		at = e.due
+	}
+	if f.told {
+		switch {
+		case f.again == never, l == waits, l == kept, l == announced && !e.announced:
+			at = f.again
+		case l == failed, l == refused:
+			at = max(at, f.again)
+		}
+	}
+	s.deadlines.move(uid, at)
+	s.tell()
+}
+
+// pause is how long nothing is tried with an object that has failed once more.
+func (s *store) pause(uid string) time.Duration {
+	n := s.failures[uid]
+	s.failures[uid]++
+	d := min(retryFirst<<min(n, 20), retryMost)
+	return d + rand.N(d/4)
+}
+
+func (s *store) tell() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
