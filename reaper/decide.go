@@ -3,6 +3,8 @@ package reaper
 import (
 	"fmt"
 	"time"
+
+	"github.com/pharos-dev/pharos/internal/keys"
 )
 
 // Verdict says what is to be done with an object.
@@ -93,7 +95,7 @@ func (r Rules) Decide(o Object, now time.Time) Decision {
 	deadline, ends := intent.Deadline(o.Created)
 	switch {
 	case !ends:
-		return refuse(NoEnd, "it is transient, and nothing says until when: annotate it with pharos.dev/ttl or pharos.dev/expires-at")
+		return refuse(NoEnd, "it is transient, and nothing says until when: annotate it with "+keys.TTL+" or "+keys.ExpiresAt)
 	case now.Before(deadline):
 		return Decision{Verdict: Wait, Reason: NotDue, Message: "it ends at " + FormatTime(deadline), Deadline: deadline}
 	}

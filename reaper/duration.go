@@ -3,7 +3,6 @@ package reaper
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +12,18 @@ import (
 // longer is retained.
 const MaxDuration = 3650 * 24 * time.Hour
 
-// DurationPattern is the regular expression (RE2) of a duration's form: each unit at
-// most once, the larger one first, each number without a sign and leading zeros. A
-// duration is also no longer than MaxDuration.
-const DurationPattern = `^([1-9][0-9]{0,8}w)?([1-9][0-9]{0,8}d)?([1-9][0-9]{0,8}h)?([1-9][0-9]{0,8}m)?([1-9][0-9]{0,8}s)?$`
+// DurationPattern is the regular expression (RE2) of a duration's form: at least one
+// unit, each at most once, the larger one first, each number without a sign and leading
+// zeros. A duration is also no longer than MaxDuration.
+const DurationPattern = `^(` +
+	n + `w(` + n + `d)?(` + n + `h)?(` + n + `m)?(` + n + `s)?|` +
+	n + `d(` + n + `h)?(` + n + `m)?(` + n + `s)?|` +
+	n + `h(` + n + `m)?(` + n + `s)?|` +
+	n + `m(` + n + `s)?|` +
+	n + `s)$`
+
+// n is a number of DurationPattern.
+const n = `[1-9][0-9]{0,8}`
 
 // ErrDuration is what is wrong with a duration that cannot be read.
 var ErrDuration = errors.New("not a duration")
@@ -56,15 +63,15 @@ func ParseDuration(s string) (time.Duration, error) {
 		case number[0] == '0':
 			return 0, fmt.Errorf("%w: %s: %s begins with a zero: leave out what is zero", ErrDuration, quote(s), quote(number))
 		case unit < 0:
-			return 0, fmt.Errorf("%w: %s: no unit at %s, want w, d, h, m or s", ErrDuration, quote(s), quote(after))
+			return 0, fmt.Errorf("%w: %s: %s has no unit, want w, d, h, m or s and then nothing or the next number, not %s", ErrDuration, quote(s), quote(number), quote(after))
 		case unit < next:
 			return 0, fmt.Errorf("%w: %s: %s stands after a smaller unit or the same, want w, d, h, m, s in this order", ErrDuration, quote(s), quote(units[unit].letter))
 		}
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || digits > 9 || n > int64((MaxDuration-sum)/units[unit].is) {
+		count, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || digits > 9 || count > int64((MaxDuration-sum)/units[unit].is) {
 			return 0, fmt.Errorf("%w: %s is more than 3650d, the longest: what is to stay longer is retained", ErrDuration, quote(s))
 		}
-		sum += time.Duration(n) * units[unit].is
+		sum += time.Duration(count) * units[unit].is
 		rest, next = after[1:], unit+1
 	}
 	return sum, nil
@@ -76,9 +83,9 @@ func ParseDuration(s string) (time.Duration, error) {
 func FormatDuration(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range units[1:] {
-		if n := d / u.is; n > 0 {
-			b.WriteString(strconv.FormatInt(int64(n), 10) + u.letter)
-			d -= n * u.is
+		if count := d / u.is; count > 0 {
+			b.WriteString(strconv.FormatInt(int64(count), 10) + u.letter)
+			d -= count * u.is
 		}
 	}
 	if b.Len() == 0 {
@@ -100,12 +107,10 @@ func unitOf(s string) int {
 // longest is how much of a value errors show.
 const longest = 40
 
-var unprintable = regexp.MustCompile(`[^[:print:]]`)
-
 // quote shows a value that somebody wrote on an object.
 func quote(s string) string {
 	if len(s) > longest {
-		return strconv.Quote(unprintable.ReplaceAllString(s[:longest], "?")) + "…"
+		return strconv.Quote(s[:longest]) + "…"
 	}
 	return strconv.Quote(s)
 }

@@ -3,8 +3,8 @@ package reaper
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,20 +13,25 @@ type Foreign string
 
 const (
 	// Janitor is kube-janitor: the annotations janitor/ttl ("24h", "forever") and
-	// janitor/expires ("2026-03-04", "2026-03-04T05:06Z", "…:07Z", in UTC).
-	// Source: https://codeberg.org/hjacobs/kube-janitor
+	// janitor/expires ("2026-03-04", "2026-03-04T05:06", "2026-03-04T05:06:07Z", all in
+	// UTC).
+	// Source: https://codeberg.org/hjacobs/kube-janitor, kube_janitor/helper.py
 	Janitor Foreign = "janitor"
 	// TTLController is k8s-ttl-controller: the annotation
-	// k8s-ttl-controller.twin.sh/ttl, from …/refreshed-at on.
-	// Source: https://github.com/TwiN/k8s-ttl-controller
+	// k8s-ttl-controller.twin.sh/ttl, from …/refreshed-at on, which is RFC 3339.
+	// Source: https://github.com/TwiN/k8s-ttl-controller, main.go
 	TTLController Foreign = "k8s-ttl-controller"
-	// Kyverno: the label cleanup.kyverno.io/ttl, a duration or a time.
-	// Source: https://kyverno.io/docs/policy-types/cleanup-policy/
+	// Kyverno: the label cleanup.kyverno.io/ttl, a duration or a time in UTC
+	// ("2026-03-04T050607Z", "2026-03-04").
+	// Source: https://github.com/kyverno/kyverno, pkg/controllers/ttl/utils.go
 	Kyverno Foreign = "kyverno"
-	// Okteto: the annotation dev.okteto.com/last-updated is activity.
+	// Okteto: the annotation dev.okteto.com/last-updated, in UTC without a zone
+	// ("2026-03-04T05:06:07"), is activity.
+	// Source: https://github.com/okteto/okteto, pkg/constants
 	Okteto Foreign = "okteto"
 	// Loft: the annotation sleepmode.loft.sh/last-activity, in seconds since 1970, is
 	// activity.
+	// Source: https://github.com/loft-sh/devpod, which reads it
 	Loft Foreign = "loft"
 )
 
@@ -76,14 +81,14 @@ func (f Foreign) read(o Object) (i Intent, err error) {
 	switch f {
 	case Janitor:
 		if ttl, ok := o.Annotations["janitor/ttl"]; ok {
-			if i.Kind = Transient; ttl == "forever" {
+			if i.Kind = Transient; strings.EqualFold(ttl, "forever") {
 				return Intent{Kind: Retained}, nil
 			}
 			i.TTL = r.duration("janitor/ttl")
 		}
 		if at, ok := o.Annotations["janitor/expires"]; ok {
 			i.Kind = Transient
-			if i.ExpiresAt, err = inUTC(at); err != nil {
+			if i.ExpiresAt, err = inUTC(at, "2006-01-02T15:04:05Z", "2006-01-02T15:04", "2006-01-02"); err != nil {
 				r.wrong("janitor/expires", err)
 			}
 		}
@@ -99,24 +104,36 @@ func (f Foreign) read(o Object) (i Intent, err error) {
 			return i, nil
 		}
 		i.Kind = Transient
-		if i.ExpiresAt, err = kyvernoTime(value); err == nil {
-			return i, nil
+		if strings.Contains(value, "-") { // which no duration has
+			if i.ExpiresAt, err = inUTC(value, "2006-01-02T150405Z", "2006-01-02"); err != nil {
+				r.wrong(key, err)
+			}
+			break
 		}
-		labels := reader{annotations: o.Labels}
-		i.TTL = labels.goDuration(key)
-		return i, errors.Join(labels.errs...)
+		r.annotations = o.Labels
+		i.TTL = r.goDuration(key)
 	case Okteto:
-		i.LastActive = r.time("dev.okteto.com/last-updated")
+		const key = "dev.okteto.com/last-updated"
+		if value, ok := o.Annotations[key]; ok {
+			if i.LastActive, err = inUTC(value, "2006-01-02T15:04:05"); err != nil {
+				r.wrong(key, err)
+			}
+		}
 	case Loft:
 		const key = "sleepmode.loft.sh/last-activity"
 		if value, ok := o.Annotations[key]; ok {
 			seconds, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || seconds <= 0 || seconds > 1<<40 {
-				r.wrong(key, fmt.Errorf("%w: %s, want seconds since 1970", ErrTime, quote(value)))
-				break
+			if err != nil {
+				err = fmt.Errorf("%w: %s, want seconds since 1970", ErrTime, quote(value))
+			} else {
+				i.LastActive, err = within(time.Unix(seconds, 0).UTC(), value)
 			}
-			i.LastActive = time.Unix(seconds, 0)
+			if err != nil {
+				r.wrong(key, err)
+			}
 		}
+	default:
+		return i, fmt.Errorf("%w: there are no foreign keys of %s", ErrIntent, quote(string(f)))
 	}
 	return i, errors.Join(r.errs...)
 }
@@ -137,30 +154,13 @@ func (r *reader) goDuration(key string) time.Duration {
 	return d
 }
 
-var janitorTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$`)
-
-// inUTC reads a time as kube-janitor writes it.
-func inUTC(s string) (time.Time, error) {
-	if janitorTime.MatchString(s) {
-		for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04Z", "2006-01-02"} {
-			if t, err := time.Parse(layout, s); err == nil {
-				return t, nil
-			}
+// inUTC reads a time of UTC in one of these layouts, to the letter.
+func inUTC(s string, layouts ...string) (time.Time, error) {
+	for _, layout := range layouts {
+		// Parse is lenient in details; what is written again as it was read has none.
+		if t, err := time.Parse(layout, s); err == nil && t.Format(layout) == s {
+			return within(t, s)
 		}
 	}
-	return time.Time{}, fmt.Errorf("%w: %s, want one such as 2026-03-04T05:06:07Z, 2026-03-04T05:06Z or 2026-03-04", ErrTime, quote(s))
-}
-
-var kyvernoForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d{6}Z)?$`)
-
-// kyvernoTime reads a time as a label can hold it.
-func kyvernoTime(s string) (time.Time, error) {
-	if kyvernoForm.MatchString(s) {
-		for _, layout := range []string{"2006-01-02T150405Z", "2006-01-02"} {
-			if t, err := time.Parse(layout, s); err == nil {
-				return t, nil
-			}
-		}
-	}
-	return time.Time{}, ErrTime
+	return time.Time{}, fmt.Errorf("%w: %s, want the form %s", ErrTime, quote(s), strings.Join(layouts, " or "))
 }

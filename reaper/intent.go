@@ -59,6 +59,9 @@ func ReadIntent(labels, annotations map[string]string) (Intent, error) {
 	if kind, said := labels[keys.Intent]; said && i.Kind != Transient && i.Kind != Retained {
 		r.wrong(keys.Intent, fmt.Errorf("%s is neither %s nor %s", quote(kind), Transient, Retained))
 	}
+	if value, said := annotations[keys.OnExpiry]; said {
+		r.wrong(keys.OnExpiry, fmt.Errorf("%s is not known, nothing else than to be deleted can become of it: remove the annotation", quote(value)))
+	}
 	i.TTL = r.duration(keys.TTL)
 	i.Grace = r.duration(keys.Grace)
 	i.ExpiresAt = r.time(keys.ExpiresAt)

@@ -7,25 +7,55 @@ import (
 	"github.com/pharos-dev/pharos/internal/keys"
 )
 
+// keepers are annotations of other tools that exist only to say that an object stays;
+// a value that they do not have is an attempt to say so.
+//
+// Sources: Helm's "Resource Policies", cli-utils' pkg/common, the deletion annotation of
+// client.lifecycle.config.k8s.io there.
+var keepers = []string{
+	"helm.sh/resource-policy",
+	"client.lifecycle.config.k8s.io/deletion",
+	"cli-utils.sigs.k8s.io/on-remove",
+}
+
 // keptBy is the mark of another tool that says that the object stays, or nothing.
 func keptBy(o Object) string {
-	for _, m := range []struct{ key, value string }{
-		{"helm.sh/resource-policy", "keep"},
-		{"client.lifecycle.config.k8s.io/deletion", "detach"},
-		{"cli-utils.sigs.k8s.io/on-remove", "keep"},
-		{"janitor/ttl", "forever"},
-	} {
-		if strings.TrimSpace(o.Annotations[m.key]) == m.value {
-			return m.key + "=" + m.value
+	for _, key := range keepers {
+		if value, ok := o.Annotations[key]; ok {
+			return mark(key, value)
 		}
 	}
+	const janitor = "janitor/ttl"
+	if value, ok := o.Annotations[janitor]; ok {
+		if _, err := ParseDuration(value); err != nil { // "forever", or something like it
+			return mark(janitor, value)
+		}
+	}
+	// Argo CD's options are name=value, separated by commas; Prune and Delete can be
+	// false or confirm.
 	const options = "argocd.argoproj.io/sync-options"
 	for option := range strings.SplitSeq(o.Annotations[options], ",") {
-		if option = strings.TrimSpace(option); option == "Prune=false" || option == "Delete=false" {
-			return options + "=" + option
+		name, value, _ := strings.Cut(strings.TrimSpace(option), "=")
+		if (name == "Prune" || name == "Delete") && value != "true" {
+			return mark(options, strings.TrimSpace(option))
 		}
 	}
+	const prune = "kustomize.toolkit.fluxcd.io/prune"
+	if value, ok := o.Annotations[prune]; ok && value != "enabled" {
+		return mark(prune, value)
+	}
+	if value, ok := o.Labels[prune]; ok && value != "enabled" {
+		return mark(prune, value)
+	}
 	return ""
+}
+
+// mark writes a key with the value that it has.
+func mark(key, value string) string {
+	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) || len(value) > longest {
+		value = quote(value)
+	}
+	return key + "=" + value
 }
 
 // declarer is what declares an object.
@@ -41,6 +71,7 @@ func declaredBy(o Object) *declarer {
 	for _, d := range []declarer{
 		{"Pharos", keys.Target, true},
 		{"Argo CD", "argocd.argoproj.io/tracking-id", true},
+		{"Argo CD", "argocd.argoproj.io/instance", true},
 		{"Flux", "kustomize.toolkit.fluxcd.io/name", true},
 		{"Flux", "helm.toolkit.fluxcd.io/name", true},
 		{"kapp", "kapp.k14s.io/app", false},

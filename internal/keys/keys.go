@@ -87,6 +87,17 @@ const (
 	ExpiresAt  = "pharos.dev/expires-at"
 	LastActive = "pharos.dev/last-active"
 	Grace      = "pharos.dev/grace"
+	// Ending is the annotation on a namespace that is about to be deleted: since when.
+	Ending = "pharos.dev/ending"
+	// Notified is the annotation on a transient object: of which end an Event has
+	// warned.
+	Notified = "pharos.dev/notified"
+	// Ephemeral is the label on a namespace that a test has made for itself; its value
+	// is "true".
+	Ephemeral = "pharos.dev/ephemeral"
+	// OnExpiry is an annotation that is kept for later: what is to become of an object
+	// at its end.
+	OnExpiry = "pharos.dev/on-expiry"
 
 	// SecretValues is the annotation by which a Secret says what its values in Git
 	// are; SecretValuesHarmless, that anybody may read them, is the only value.
