@@ -32,12 +32,12 @@ func linkRules() []linkRule {
 	rules := []linkRule{
 		{
 			from: func(p string) bool {
-				return below(p, "catalogue") || p == Module+"/receipt" || below(p, "receipt/dir")
+				return below(p, "catalogue") || p == Module+"/receipt" || below(p, "receipt/dir") || p == Module+"/lifecycle/supervise"
 			},
 			to: func(p string) bool {
 				return (strings.HasPrefix(p, "k8s.io/") || strings.HasPrefix(p, "sigs.k8s.io/")) && p != "sigs.k8s.io/yaml"
 			},
-			reason: "the catalogue and the core of receipt work without any Kubernetes code",
+			reason: "the catalogue and the cores of receipt and supervise work without any Kubernetes code",
 		},
 		{
 			from: func(p string) bool { return p == Module+"/lifecycle" },

@@ -19,6 +19,8 @@ func TestCheckLinks(t *testing.T) {
 		{"/receipt", "k8s.io/apimachinery/pkg/types", true},
 		{"/receipt/dir", "k8s.io/client-go/rest", true},
 		{"/receipt/kube", "k8s.io/client-go/rest", false},
+		{"/lifecycle/supervise", "k8s.io/apimachinery/pkg/types", true},
+		{"/lifecycle/supervise/workload", "k8s.io/client-go/dynamic", false},
 		{"/lease", "k8s.io/client-go/rest", false},
 		{"/catalogue", Module + "/receipt", true},
 		{"/receipt/kube", Module + "/lease", true},
