@@ -37,22 +37,24 @@ func (e *Ender) End(ctx context.Context, r Resource, namespace, name, uid string
 	if err != nil {
 		return Result{}, fmt.Errorf("end %s: %w", o, err)
 	}
-	defer give()
 	res, err := e.end(ctx, r, o, uid)
+	give()
 	if err != nil {
 		return res, fmt.Errorf("end %s: %w", o, err)
+	}
+	if res.Outcome == Deleted && e.config.Events {
+		e.recordEnd(ctx, r, res)
 	}
 	return res, nil
 }
 
 func (e *Ender) end(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
-	asked := false // a deletion, without hearing what became of it
+	var asked *Result // of a deletion, without hearing what became of it
 	for conflicts, failures := 0, 0; ; {
 		res, err := e.try(ctx, r, o, uid)
 		switch {
-		case err == nil && asked && (res.Outcome == Gone || res.Decision.Reason == reaper.Terminating):
-			res.Outcome = Deleted
-			return res, nil
+		case err == nil && asked != nil && (res.Outcome == Gone || res.Decision.Reason == reaper.Terminating):
+			return *asked, nil
 		case err == nil || ctx.Err() != nil:
 			return res, err
 		case apierrors.IsConflict(err):
@@ -63,7 +65,9 @@ func (e *Ender) end(ctx context.Context, r Resource, o reaper.Object, uid string
 		case !kubeclient.Transient(err) || errors.Is(err, errNoDate):
 			return res, err
 		}
-		asked = asked || res.Outcome == Deleted
+		if res.Outcome == Deleted {
+			asked = &res
+		}
 		if failures++; failures == maxFailures {
 			return res, err
 		}
@@ -88,12 +92,14 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 	res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, e.clock.Now())}
 	if res.Decision.Verdict != reaper.Delete {
 		res.Outcome = outcomeOf[res.Decision.Verdict]
-		return res, nil
-	}
-	if r.isNamespaces() {
-		if err := e.guard(ctx, &res); err != nil || res.Outcome != "" {
+	} else if r.isNamespaces() {
+		if err := e.guard(ctx, &res); err != nil {
 			return res, err
 		}
+	}
+	if res.Outcome != "" {
+		e.unmark(ctx, res.Object)
+		return res, nil
 	}
 	if e.config.DryRun {
 		res.Outcome = WouldDelete

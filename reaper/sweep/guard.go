@@ -1,11 +1,180 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/reaper"
 )
 
-// guard looks at everything in a namespace that could outlive it.
-func (e *Ender) guard(_ context.Context, _ *Result) error {
-	return errors.New("namespaces are not ended yet")
+// The limits of a look into a namespace.
+const (
+	maxHeld    = 5 // found, then it ends
+	maxLookers = 8 // lists at once
+)
+
+// guard lets a namespace that is past its end be deleted only if nothing in it is to
+// outlive it: it looks, marks the namespace, and looks again. It refuses by setting
+// the result's outcome. The result's object is the marked one afterwards.
+func (e *Ender) guard(ctx context.Context, res *Result) error {
+	if err := e.look(ctx, res); err != nil || res.Outcome != "" || e.config.DryRun {
+		return err
+	}
+	if err := e.mark(ctx, &res.Object); err != nil {
+		return err
+	}
+	return e.look(ctx, res)
+}
+
+// look refuses if it finds something that is to outlive the namespace, or cannot look
+// at all that is in it.
+func (e *Ender) look(ctx context.Context, res *Result) error {
+	namespace := res.Object.Name
+	all, stale, err := e.discover(ctx)
+	if err != nil {
+		return err
+	}
+	var f found
+	for _, gv := range stale {
+		f.gap(staleGap(gv))
+	}
+	unknown := func(r Resource) bool {
+		return slices.ContainsFunc(f.gaps, func(g Gap) bool { return g.What == r.GVR().GroupVersion().String() })
+	}
+	var toList []Resource
+	for _, r := range all {
+		switch {
+		// The namespace controller deletes what can be deleted; the rest is views.
+		case !r.Namespaced, !r.Can("delete"), isEvents(r), slices.Contains(e.config.Unseen, r.String()), unknown(resourceOf(r)):
+		case !r.Can("list"):
+			f.gap(Gap{r.String(), "it cannot be listed"})
+		default:
+			toList = append(toList, resourceOf(r))
+		}
+	}
+	slices.SortStableFunc(toList, func(a, b Resource) int { return cmp.Compare(rank(a), rank(b)) })
+
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxLookers)
+	for _, r := range toList {
+		g.Go(func() error { return e.lookAt(gctx, r, namespace, &f) })
+	}
+	if err := g.Wait(); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	f.refuse(res)
+	return nil
+}
+
+// errEnough ends a look that has found enough.
+var errEnough = errors.New("enough was found")
+
+// lookAt looks at all objects of one resource.
+func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *found) error {
+	err := e.list(ctx, listing{
+		resource: r, namespace: namespace, again: func() {},
+		each: func(o reaper.Object) error {
+			if why := reaper.Outlives(o); why != "" {
+				return f.hold(Held{r.String(), o.Name, why})
+			}
+			return nil
+		},
+	})
+	if err == nil || errors.Is(err, errEnough) || kubeclient.Transient(err) || ctx.Err() != nil {
+		return err
+	}
+	f.gap(Gap{r.String(), err.Error()})
+	return nil
+}
+
+// rank is in which order resources are looked at: first what is most likely to
+// outlive a namespace, last what there is most of.
+func rank(r Resource) int {
+	switch {
+	case reaper.Durable(r.Group, r.Kind):
+		return 0
+	case strings.Contains(r.Group, ".") && !strings.HasSuffix(r.Group, ".k8s.io"):
+		return 1
+	case r.Resource == "persistentvolumeclaims", r.Resource == "statefulsets":
+		return 2
+	case slices.Contains([]string{"pods", "replicasets", "controllerrevisions", "endpoints", "endpointslices", "leases"}, r.Resource):
+		return 4
+	}
+	return 3
+}
+
+// found is what a look finds. It is safe for concurrent use.
+type found struct {
+	mu   sync.Mutex
+	held map[Held]bool
+	gaps []Gap
+}
+
+func (f *found) gap(g Gap) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gaps = append(f.gaps, g)
+}
+
+// hold returns errEnough once there is no need to look further.
+func (f *found) hold(h Held) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held == nil {
+		f.held = map[Held]bool{}
+	}
+	f.held[h] = true // a list that began anew finds it again
+	if len(f.held) >= maxHeld {
+		return errEnough
+	}
+	return nil
+}
+
+// refuse refuses if anything was found.
+func (f *found) refuse(res *Result) {
+	if len(f.held) == 0 && len(f.gaps) == 0 {
+		return
+	}
+	for h := range f.held {
+		res.Held = append(res.Held, h)
+	}
+	slices.SortFunc(res.Held, func(a, b Held) int {
+		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(f.gaps, func(a, b Gap) int { return strings.Compare(a.What, b.What) })
+	res.Gaps = f.gaps
+	res.Outcome = Refused
+	res.Decision.Verdict, res.Decision.Reason, res.Decision.Message = reaper.Refuse, reaper.Holds, f.message(res)
+}
+
+func (f *found) message(res *Result) string {
+	var parts []string
+	if n := len(res.Held); n > 0 {
+		h := res.Held[0]
+		text := fmt.Sprintf("%s %s in it is to outlive it: %s", h.Resource, h.Name, h.Why)
+		switch {
+		case n >= maxHeld:
+			text += fmt.Sprintf("; and %d more at least", n-1)
+		case n > 1:
+			text += fmt.Sprintf("; and %d more", n-1)
+		}
+		parts = append(parts, text)
+	}
+	if n := len(res.Gaps); n > 0 {
+		g := res.Gaps[0]
+		text := fmt.Sprintf("%s in it could not be looked at: %s", g.What, g.Why)
+		if n > 1 {
+			text += fmt.Sprintf("; and %d more", n-1)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
 }
