@@ -25,7 +25,7 @@
 //
 // At min(activity + ttl, expires-at) + grace, by the API server's clock. The activity
 // is the later one of last-active and the creation. Reading an object is not activity:
-// only [Touch] is, or who writes last-active.
+// only [Client.Touch] is, or who writes last-active.
 //
 // # What never ends
 //
