@@ -108,6 +108,13 @@ const (
 	// with blanks in it, whatever kind of object it is on.
 	NotToBeApplied = "pharos.dev/not to be applied"
 
+	// Parked is the annotation on a workload that is not restarted any more, or that
+	// somebody does not want to be: its value is the reason, for people.
+	Parked = "pharos.dev/parked"
+	// RestartBudget is the annotation on a workload that was restarted: how much of
+	// the budget is used up, in the format of lifecycle/supervise.
+	RestartBudget = "pharos.dev/restart-budget"
+
 	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
 	// Controller is what Events name as the controller that reports them.
