@@ -15,10 +15,12 @@ const (
 	ClassOwned Class = "owned"
 	// ClassTerminating is what is being deleted.
 	ClassTerminating Class = "terminating"
+	// ClassStuck is what is being deleted for longer than Config.StuckAfter.
+	ClassStuck Class = "stuck"
 )
 
 // Classes are all of them.
-var Classes = []Class{ClassWaiting, ClassRefused, ClassOwned, ClassTerminating}
+var Classes = []Class{ClassWaiting, ClassRefused, ClassOwned, ClassTerminating, ClassStuck}
 
 // class is the index of one of them.
 type class uint8
@@ -28,6 +30,7 @@ const (
 	isRefused
 	isOwned
 	isTerminating
+	isStuck
 )
 
 // classOf is the class by a decision; false for what does not say that it ends.

@@ -75,6 +75,7 @@ func New(c Config) (*Ender, error) {
 	clock := &kubeclient.ServerClock{}
 	config := clock.Listen(c.REST)
 	config.QPS, config.RateLimiter = -1, nil // the budget limits what counts
+	config.Timeout = 0                       // each request has RequestTimeout, and a watch lasts
 	meta, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)

@@ -6,15 +6,16 @@ import (
 	"time"
 	"unique"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
 )
 
 // store is what the watches saw and when it is to be looked at: all that a sweep
 // remembers. Nothing ends by it alone. It is safe for concurrent use.
 type store struct {
-	rules        reaper.Rules
-	notifyBefore time.Duration
-	changed      chan struct{} // holds a token when something may be due earlier
+	rules                    reaper.Rules
+	notifyBefore, stuckAfter time.Duration
+	changed                  chan struct{} // holds a token when something may be due earlier
 
 	mu        sync.Mutex
 	deadlines deadlines
@@ -35,41 +36,70 @@ type source struct {
 	watch uint16 // which resource's
 }
 
-func newStore(rules reaper.Rules, notifyBefore time.Duration) *store {
-	return &store{rules: rules, notifyBefore: notifyBefore, flights: map[string]*flight{}, failures: map[string]int{}, changed: make(chan struct{}, 1)}
+func newStore(c Config) *store {
+	return &store{
+		rules: c.Rules, notifyBefore: c.NotifyBefore, stuckAfter: c.StuckAfter, changed: make(chan struct{}, 1),
+		flights: map[string]*flight{}, failures: map[string]int{},
+	}
 }
 
 // see takes over what a watch shows of an object.
 func (s *store) see(from source, o reaper.Object, now time.Time) {
-	d := s.rules.Decide(o, now)
-	class, cared := classOf(d)
-	if !cared {
+	e, counts := s.entryOf(o, now)
+	if !counts {
 		s.forget(o.UID)
 		return
 	}
-	e := entry{
-		uid: o.UID, namespace: unique.Make(o.Namespace), name: o.Name, created: o.Created.Unix(),
-		source: from, class: class, at: never, due: never,
-	}
-	if !d.Deadline.IsZero() {
-		e.due = momentOf(d.Deadline)
-		e.at = momentOf(d.Deadline.Add(-s.notifyBefore))
-	}
+	e.source = from
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was, f := s.deadlines.get(o.UID), s.flights[o.UID]
-	if was != nil && was.announced && was.due == e.due {
-		e.at, e.announced = e.due, true
+	f := s.flights[o.UID]
+	if was := s.deadlines.get(o.UID); was != nil && f == nil {
+		s.keepPace(&e, *was)
 	}
-	switch {
-	case f != nil:
+	if f != nil {
 		f.told, f.again = true, e.at
 		e.at = never
-	case s.failures[o.UID] > 0 && was != nil && e.at != never:
-		e.at = max(e.at, was.at) // what changes all the time is not asked for all the time
 	}
 	s.deadlines.put(e)
-	s.tell()
+	s.tell(e.uid)
+}
+
+// entryOf is an object's entry; false if nothing says that it ends.
+func (s *store) entryOf(o reaper.Object, now time.Time) (entry, bool) {
+	d := s.rules.Decide(o, now)
+	class, counts := classOf(d)
+	e := entry{
+		uid: o.UID, namespace: unique.Make(o.Namespace), name: o.Name, created: o.Created.Unix(),
+		class: class, at: never, due: never,
+	}
+	switch {
+	case class == isTerminating:
+		e.due, e.at = momentOf(o.Deleted), momentOf(o.Deleted.Add(s.stuckAfter))
+	case !d.Deadline.IsZero():
+		e.due, e.at = momentOf(d.Deadline), momentOf(d.Deadline)
+		e.announced = o.Annotations[keys.Notified] == reaper.FormatTime(d.Deadline)
+		if s.notifyBefore > 0 && !e.announced {
+			e.at = momentOf(d.Deadline.Add(-s.notifyBefore))
+		}
+	}
+	return e, counts
+}
+
+// keepPace keeps what changes all the time, by our own hand too, from being looked at
+// all the time.
+func (s *store) keepPace(e *entry, was entry) {
+	if was.due != e.due || was.at == never && was.class != isStuck {
+		return
+	}
+	switch {
+	case was.announced && !e.announced:
+		e.announced, e.at = true, was.at
+	case was.class == isRefused && e.class == isWaiting, was.class == isStuck && e.class == isTerminating:
+		e.class, e.at = was.class, was.at
+	case s.failures[e.uid] > 0:
+		e.at = max(e.at, was.at)
+	}
 }
 
 // forget takes over that an object is gone, or nothing says any more that it ends.
@@ -128,9 +158,10 @@ const (
 	failed    looked = iota // nobody knows
 	ended                   // this UID is gone or is being deleted
 	waits                   // it has a later deadline
-	refused                 // it must not end, and that may change without a watch that shows it
+	refused                 // it must not end, and what changes that may not be shown by a watch
 	kept                    // its end is no business of the sweep, or a watch shows what changes that
 	announced               // its end was announced
+	stuckFast               // it is being deleted for long
 )
 
 const (
@@ -160,20 +191,26 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 	at := never
 	switch l {
 	case ended:
-		e.class = isTerminating
-		f.told = false
+		e.class, e.due = isTerminating, momentOf(now)
+		at = momentOf(now.Add(s.stuckAfter))
 	case waits:
-		at = momentOf(later(deadline, now.Add(soonest)))
+		e.due, e.announced = momentOf(deadline), false
+		at = momentOf(later(deadline.Add(-s.notifyBefore), now.Add(soonest)))
 	case refused:
 		e.class = isRefused
 		at = momentOf(now.Add(refusedAgain))
 	case failed:
 		at = momentOf(now.Add(s.pause(uid)))
+		if !e.announced && e.due > momentOf(now) {
+			at = min(at, e.due)
+		}
 	case announced:
 		e.announced = e.due == f.due
 		at = e.due
+	case stuckFast:
+		e.class = isStuck
 	}
-	if f.told {
+	if f.told && l != ended && l != stuckFast {
 		switch {
 		case f.again == never, l == waits, l == kept, l == announced && !e.announced:
 			at = f.again
@@ -182,7 +219,7 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 		}
 	}
 	s.deadlines.move(uid, at)
-	s.tell()
+	s.tell(uid)
 }
 
 // pause is how long nothing is tried with an object that has failed once more.
@@ -193,7 +230,11 @@ func (s *store) pause(uid string) time.Duration {
 	return d + rand.N(d/4)
 }
 
-func (s *store) tell() {
+// tell has a sleep end if the entry is the first one now.
+func (s *store) tell(uid string) {
+	if first := s.deadlines.first(); first == nil || first.uid != uid {
+		return
+	}
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -205,4 +246,20 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// count counts the entries of each watch by class, and returns when the oldest was
+// created, in seconds since 1970, and how many fail.
+func (s *store) count(of map[uint16]*[isStuck + 1]int) (oldest int64, failing int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e := range s.deadlines.all() {
+		if n := of[e.watch]; n != nil {
+			n[e.class]++
+		}
+		if e.created > 0 && (oldest == 0 || e.created < oldest) {
+			oldest = e.created
+		}
+	}
+	return oldest, len(s.failures)
 }

@@ -1,0 +1,167 @@
+package sweep
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/reaper"
+)
+
+// sweeping is one run of a Sweeper. What it knows is of this run alone.
+type sweeping struct {
+	ender    *Ender
+	store    *store
+	coverage *coverage
+	observed func(Item, time.Duration)
+}
+
+func newSweeping(e *Ender, c SweeperConfig) *sweeping {
+	s := newStore(e.config)
+	return &sweeping{ender: e, store: s, coverage: newCoverage(e, s, c), observed: c.Observed}
+}
+
+// longestSleep is how long nothing is looked at: the server's clock is known better
+// with each answer.
+const longestSleep = time.Second
+
+// run watches and looks at what is due until ctx ends and all has ended.
+func (s *sweeping) run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { s.coverage.keep(ctx) })
+	due := make(chan entry)
+	defer close(due)
+	// While some record Events others delete: only that is within the budget.
+	for range 2 * s.ender.config.ConcurrentDeletes {
+		all.Go(func() {
+			for e := range due {
+				s.look(ctx, e)
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		now := moment(s.ender.clock.Now().UnixMicro())
+		e, is, next := s.store.take(now)
+		if is {
+			select {
+			case due <- e:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		sleep := longestSleep
+		if next != never {
+			sleep = min(sleep, time.Duration(next-now)*time.Microsecond)
+		}
+		select {
+		case <-time.After(sleep):
+		case <-s.store.changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// look looks at an object that is due, and puts it back.
+func (s *sweeping) look(ctx context.Context, e entry) {
+	r, watched := s.coverage.resource(e.watch)
+	switch {
+	case !watched:
+		s.store.put(e.uid, kept, time.Time{}, s.ender.clock.Now())
+	case e.class == isTerminating:
+		s.stuck(r, e)
+	case s.ender.config.NotifyBefore > 0 && !e.announced && e.due > momentOf(s.ender.clock.Now()):
+		s.announce(ctx, r, e)
+	default:
+		s.end(ctx, r, e)
+	}
+}
+
+func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
+	res, err := s.ender.End(ctx, r, e.namespace.Value(), e.name, e.uid)
+	now := s.ender.clock.Now()
+	l := lookedAt(res, err)
+	s.store.put(e.uid, l, res.Decision.Deadline, now)
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: e.namespace.Value(), Name: e.name, UID: e.uid}
+	if err != nil {
+		res.Outcome, res.Object = "", o
+	}
+	log := s.ender.config.Log.With("object", o.String())
+	switch {
+	case err != nil:
+		log.Warn("an object could not be ended", "err", err)
+	case res.Outcome == Deleted:
+		log.Info("deleted", "owner", res.Object.Annotations[keys.Owner], "deadline", reaper.FormatTime(res.Decision.Deadline))
+	case res.Outcome == WouldDelete:
+		log.Info("would be deleted", "owner", res.Object.Annotations[keys.Owner], "deadline", reaper.FormatTime(res.Decision.Deadline))
+	case res.Outcome == Refused:
+		log.Warn("it is past its end and stays", "reason", res.Decision.Reason, "message", res.Decision.Message)
+	}
+	var late time.Duration
+	if !res.Decision.Deadline.IsZero() {
+		late = max(0, now.Sub(res.Decision.Deadline))
+	}
+	s.observed(Item{r, res, err}, late)
+}
+
+// lookedAt is what an end came to.
+func lookedAt(res Result, err error) looked {
+	switch {
+	case err != nil:
+		return failed
+	case res.Outcome == Deleted, res.Outcome == Gone:
+		return ended
+	case res.Outcome == Waiting:
+		return waits
+	case res.Outcome == Refused:
+		return refused
+	}
+	return kept
+}
+
+func (s *sweeping) announce(ctx context.Context, r Resource, e entry) {
+	res, err := s.ender.Notify(ctx, r, e.namespace.Value(), e.name, e.uid)
+	l := lookedAt(res, err)
+	switch {
+	case l == waits && momentOf(res.Decision.Deadline) == e.due:
+		l = announced
+	case err == nil && res.Decision.Verdict == reaper.Delete: // it is due by now
+		l, res.Decision.Deadline = waits, s.ender.clock.Now()
+	}
+	s.store.put(e.uid, l, res.Decision.Deadline, s.ender.clock.Now())
+	if err != nil && ctx.Err() == nil {
+		s.ender.config.Log.Warn("the end of an object could not be announced", "resource", r.String(), "namespace", e.namespace.Value(), "name", e.name, "err", err)
+	}
+}
+
+func (s *sweeping) stuck(r Resource, e entry) {
+	s.store.put(e.uid, stuckFast, time.Time{}, s.ender.clock.Now())
+	o := reaper.Object{Kind: r.Kind, Namespace: e.namespace.Value(), Name: e.name, Deleted: time.UnixMicro(int64(e.due))}
+	s.ender.config.Log.Warn("an object does not go", "object", o.String(), "message", stuck(o, s.ender.clock.Now()))
+}
+
+func (s *sweeping) state() State {
+	state := State{Objects: map[string]map[Class]int{}, Gaps: s.coverage.missing()}
+	counts := map[uint16]*[isStuck + 1]int{}
+	for _, w := range s.coverage.running() {
+		counts[w.number] = new([isStuck + 1]int)
+	}
+	oldest, failing := s.store.count(counts)
+	if oldest != 0 {
+		state.Oldest = time.Unix(oldest, 0)
+	}
+	state.Failing = failing
+	for _, w := range s.coverage.running() {
+		if of := counts[w.number]; of != nil {
+			state.Objects[w.resource.String()] = map[Class]int{}
+			for i, n := range of {
+				state.Objects[w.resource.String()][Classes[i]] = n
+			}
+		}
+	}
+	return state
+}
