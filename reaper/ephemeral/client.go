@@ -2,8 +2,6 @@ package ephemeral
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,11 +18,15 @@ import (
 type client struct {
 	rest  *rest.RESTClient
 	clock kubeclient.ServerClock
+	reap  *reaper.Client
 }
 
 func newClient(config *rest.Config) (*client, error) {
-	c := &client{}
-	var err error
+	reap, err := reaper.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{reap: reap}
 	c.rest, err = kubeclient.New(c.clock.Listen(config), corev1.SchemeGroupVersion, corev1.AddToScheme)
 	return c, err
 }
@@ -56,20 +58,6 @@ func (c *client) list(ctx context.Context) ([]metav1.PartialObjectMetadata, erro
 		Param("resourceVersion", "0").
 		SetHeader("Accept", kubeclient.MetadataOnlyList).Do(ctx).Into(&l)
 	return l.Items, err
-}
-
-// touch writes down that the namespace with this UID is in use.
-func (c *client) touch(ctx context.Context, name string, uid types.UID) (*metav1.PartialObjectMetadata, error) {
-	patch, err := json.Marshal([]map[string]string{
-		{"op": "test", "path": "/metadata/uid", "value": string(uid)},
-		{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(keys.LastActive, "/", "~1"), "value": reaper.FormatTime(c.clock.Now())},
-	})
-	if err != nil {
-		return nil, err
-	}
-	m := &metav1.PartialObjectMetadata{}
-	return m, to(c.rest.Patch(types.JSONPatchType), name).Param("fieldManager", keys.Manager).Body(patch).
-		SetHeader("Accept", kubeclient.MetadataOnly).Do(ctx).Into(m)
 }
 
 // delete deletes the namespace with this UID.

@@ -30,7 +30,8 @@
 // # API calls
 //
 //	a namespace                    3: list, create, delete
-//	                               and 1 for each quarter of the TTL that the test takes
+//	                               and 1 for each quarter of the TTL that the test takes,
+//	                               with the first one 1 for the server's time
 //	waiting until it is gone       1 every 0.1 to 2 s
 //	each leftover that is ended    as reaper/sweep says
 //

@@ -153,7 +153,7 @@ func TestNamespaceThatIsAnother(t *testing.T) {
 	if err := namespaces.Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the heartbeat notices", func(context.Context) bool { return strings.Contains(l.String(), "while it is in use") })
+	await(t, "the heartbeat notices", func(context.Context) bool { return strings.Contains(l.String(), "while it was in use") })
 	var other *corev1.Namespace
 	await(t, "another one can be made", func(ctx context.Context) bool {
 		other, err = namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}}, metav1.CreateOptions{})
