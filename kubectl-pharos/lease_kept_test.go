@@ -66,7 +66,7 @@ func TestHolderIsKept(t *testing.T) {
 			// Both keep their holders, the one that wins first.
 			proxy, unheard := behind(t, c)
 			kept := proxy.Add(faultproxy.Rule{Path: regexp.MustCompile(`/namespaces/` + ns + `$`), Do: faultproxy.Stall()})
-			acquired := proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: leases, AfterUpstream: true, Do: faultproxy.Stall()})
+			acquired := proxy.Add(faultproxy.Rule{Method: http.MethodPut, Path: leases, AfterUpstream: true, Do: faultproxy.Stall()})
 			winner := start(t, dir, unheard, tc.acquire...)
 			<-kept.Reached()
 			proxy, slow := behind(t, c)

@@ -60,7 +60,7 @@ func TestBreak(t *testing.T) {
 			if want := r.Mode == lease.ModeBorrow; (len(report.Opened) == 1) != want || len(d.closed) > 0 {
 				t.Errorf("%+v, closed %+v", report, d.closed)
 			}
-			want := &lease.Broken{By: "ann@laptop", Reason: "a hotfix has to go out", At: at, Holder: h.Holder(), User: r.User, Token: 1}
+			want := &lease.Broken{By: "ann@laptop", Reason: "a hotfix has to go out", At: at, Holder: h.Holder(), User: r.User, Token: first}
 			if s := inspect(t, other.Manager); !cmp.Equal(s.Broken, want) || !s.Expires.Equal(at.Add(time.Second)) {
 				t.Errorf("%+v, want it to end, and %+v", s, want)
 			}
@@ -77,7 +77,7 @@ func TestBreak(t *testing.T) {
 			}
 			w.pass(p, time.Second)
 			next := acquire(t, other.Manager, deliver)
-			if next.Token() != 2 || !cmp.Equal(next.State().Broken, want) {
+			if next.Token() != first+1 || !cmp.Equal(next.State().Broken, want) {
 				t.Errorf("the next acquisition has %+v", next.State())
 			}
 			says := "ann@laptop broke it at " + at.Format(time.RFC3339) + ": a hotfix has to go out"
@@ -285,7 +285,7 @@ func TestBreakForeignLease(t *testing.T) {
 	if s.Held || s.Broken == nil || s.Broken.Holder != "contr\x1b[2Joller" || strings.Contains(s.Broken.User, "\x00") {
 		t.Errorf("%+v", s)
 	}
-	if l := w.object(t); l.Annotations["team"] != "shop" || *l.Spec.LeaseTransitions != 1 {
+	if l := w.object(t); l.Annotations["team"] != "shop" || *l.Spec.LeaseTransitions != first {
 		t.Errorf("%v, %v", l.Annotations, l.Spec)
 	}
 }

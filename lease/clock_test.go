@@ -30,6 +30,10 @@ type timer struct {
 	ch chan time.Time
 }
 
+// first is the token of a Lease that is acquired first when a clock is new: the
+// seconds since 2026 began.
+const first = (((31+28+3)*24+5)*60+6)*60 + 7
+
 func newClock() *clock {
 	c := &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 	c.armed = sync.NewCond(&c.mu)

@@ -21,8 +21,11 @@
 //	pharos.dev/lease-broken     a JSON object: who broke the lease last, when and why, and whose it was
 //
 // The fencing token grows by one with every acquisition, whoever acquires. So
-// that it never goes back, the Lease is never deleted: releasing it clears the
-// holder and all else, but for lease-broken. A Lease with a holder that something
+// that it never goes back, Pharos never deletes the Lease: releasing it clears the
+// holder and all else, but for lease-broken. Where somebody else deleted it, it is
+// created anew without a holder, and the first token of a Lease is the number of
+// seconds from 2026 on to its acquisition: more than any token of the one before,
+// unless that was acquired more than once a second. A Lease with a holder that something
 // else wrote is held until it ends, and if it has no end, until its holder is
 // cleared.
 //
@@ -82,8 +85,9 @@
 // does nothing else, needs no lease, and can be called at any time: by what shows
 // the lease, and by a watchdog, [Manager.Watch]. It judges what is closed by its
 // holder and token, which it reads together with the Date, and leaves alone what
-// has a higher token: that belongs to who acquired the lease meanwhile. Without any
-// sweep the gate ends by itself.
+// has a higher token: that belongs to who acquired the lease meanwhile. Where there
+// is no Lease, all is left over whose token is of an earlier second than that answer,
+// less the grace. Without any sweep the gate ends by itself.
 //
 // The gate waits for what is being written before it closes, for as long as the
 // request says. The record does not end meanwhile: the gate waits for half of what
@@ -133,9 +137,9 @@
 //     write that was on its way: the holder looks at the record once more and
 //     opens it; if it is killed before, the next sweep does.
 //   - What is written between two looks at a gate that somebody opened.
-//   - Writers that do not ask for the lease, and people who edit it. Who
-//     deletes the Lease lets its token begin anew; the holder notices, because
-//     the UID differs.
+//   - Writers that do not ask for the lease, and people who edit it. Who deletes
+//     the Lease takes it away from its holder without a grace: that notices with the
+//     next Check, and what it checked before may still be on its way.
 //   - An API server whose clock jumps, or several whose clocks differ by more
 //     than the grace.
 //   - A proxy that answers from a cache, or with a Date of its own.
@@ -143,7 +147,8 @@
 // # API calls
 //
 // Inspect, Resume and each pass of Watch make one, Acquire and Break two, Check at
-// most one, Renew two, Release one. Acquire makes one more for each RetryPeriod that it waits. A
+// most one, Renew two, Release one. Acquire makes one more for each RetryPeriod that
+// it waits, and one to create the Lease. A
 // gate adds its own, one for each time that it calls its Guard, and three to an
 // Acquire in mode borrow, one to a Release.
 //

@@ -57,14 +57,14 @@ func TestGateOrder(t *testing.T) {
 	start := w.server.Now()
 
 	h := acquire(t, p.Manager, lease.Request{Mode: lease.ModeBorrow, User: "bob@desk", Purpose: "debug"})
-	did(t, p, "Acquire", "GET", "resolve", "GET", "POST", "sweep", "GET", "close", "GET", "GET")
+	did(t, p, "Acquire", "GET", "resolve", "GET", "POST", "PUT", "sweep", "GET", "close", "GET", "GET")
 	s := h.State()
 	if diff := cmp.Diff([]string{"api", "db", "web"}, s.Covers); diff != "" {
 		t.Errorf("the record does not name what is covered:\n%s", diff)
 	}
 	w.stands(t, d, s)
 	if diff := cmp.Diff(lease.Claim{
-		Namespace: w.namespace, Name: "pharos-devbox", Target: "devbox", Holder: h.Holder(), Token: 1,
+		Namespace: w.namespace, Name: "pharos-devbox", Target: "devbox", Holder: h.Holder(), Token: first,
 		User: "bob@desk", Purpose: "debug", Covers: []string{"api", "db", "web"},
 		Now: start, Until: start.Add(20*time.Minute + 5*time.Second),
 	}, d.standing(start)[0], cmpopts.IgnoreFields(lease.Claim{}, "Guard")); diff != "" {
@@ -320,7 +320,7 @@ func TestCloseFails(t *testing.T) {
 			if !errors.Is(err, tc.err) || !errors.As(err, &e) || !strings.Contains(err.Error(), "acquire lease") || e.Advice != "" {
 				t.Errorf("%v, want %v", err, tc.err)
 			}
-			did(t, p, "Acquire", "GET", "resolve", "GET", "POST", "sweep", "GET", "close", "GET", "open", "PUT")
+			did(t, p, "Acquire", "GET", "resolve", "GET", "POST", "PUT", "sweep", "GET", "close", "GET", "open", "PUT")
 			if s := inspect(t, w.manager(t)); s.Held || s.Holder != "" || len(d.standing(s.Now)) > 0 {
 				t.Errorf("%+v, closed %+v", s, d.closed)
 			}
@@ -879,9 +879,9 @@ func TestSweep(t *testing.T) {
 		t.Errorf("without a gate: %+v, %+v, %v", s, r, err)
 	}
 	h := acquire(t, p.Manager, borrow)
-	d.close(lease.Claim{Holder: "X", Token: 1, Until: w.server.Now().Add(time.Hour)})
-	d.close(lease.Claim{Holder: "Y", Token: 0, Until: w.server.Now().Add(time.Hour)})
-	d.close(lease.Claim{Holder: "Z", Token: 2, Until: w.server.Now().Add(time.Hour)})
+	d.close(lease.Claim{Holder: "X", Token: first, Until: w.server.Now().Add(time.Hour)})
+	d.close(lease.Claim{Holder: "Y", Token: first - 1, Until: w.server.Now().Add(time.Hour)})
+	d.close(lease.Claim{Holder: "Z", Token: first + 1, Until: w.server.Now().Add(time.Hour)})
 	other := w.process(t, d)
 	s, r, err := other.Manager.Sweep(t.Context())
 	if err != nil || len(r.Opened) != 2 || s.Holder != h.Holder() {

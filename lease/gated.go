@@ -22,11 +22,15 @@ func (m *Manager) claim(s State) Claim {
 }
 
 // leftover is the claim of whoever has the lease: what is closed for anybody else
-// is left over.
+// is left over. Where there is none, that is all which is not of a Lease that was
+// created since, by an API server whose clock may be behind.
 func (m *Manager) leftover(s State) Claim {
 	c := m.claim(s)
 	if s.over() {
 		c.Holder = ""
+	}
+	if s.Token == 0 && c.Holder == "" {
+		c.Token = firstToken(s.Now.Add(-m.config.Grace)) - 1
 	}
 	return c
 }

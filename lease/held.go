@@ -118,10 +118,8 @@ func (h *Held) lose(err error) error {
 func (h *Held) verify(r reading) error {
 	s := h.m.state(r)
 	switch {
-	case r.lease == nil:
-		return h.lose(h.m.lost(s, "it was deleted"))
 	case s.Holder != h.holder || s.brokenFor(h.holder):
-		return h.lose(h.m.lost(s, notOurs(s, h.holder)))
+		return h.lose(h.m.lost(s, notOurs(r, s, h.holder)))
 	case s.Token > h.token && r.lease.UID == h.uid:
 		return h.lose(h.m.lost(s, "its holder took it up elsewhere"))
 	case s.Token != h.token || r.lease.UID != h.uid:

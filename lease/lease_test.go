@@ -106,10 +106,10 @@ func TestAcquireAndRelease(t *testing.T) {
 	calls("Inspect", "GET")
 
 	h := acquire(t, m, borrow)
-	calls("the first Acquire", "GET", "POST")
+	calls("the first Acquire", "GET", "POST", "PUT")
 	want := lease.State{
 		Held: true, Mode: lease.ModeBorrow, Holder: h.Holder(), User: "bob@desk", Covers: []string{"api", "web"},
-		Acquired: start, Renewed: start, Expires: start.Add(20 * time.Minute), Token: 1, Now: start,
+		Acquired: start, Renewed: start, Expires: start.Add(20 * time.Minute), Token: first, Now: start,
 	}
 	if diff := cmp.Diff(want, h.State()); diff != "" {
 		t.Error(diff)
@@ -117,7 +117,7 @@ func TestAcquireAndRelease(t *testing.T) {
 	if diff := cmp.Diff(want, inspect(t, m)); diff != "" {
 		t.Error(diff)
 	}
-	if h.Holder() == "" || h.Token() != 1 || !h.Deadline().Equal(start.Add(20*time.Minute-3*time.Second)) {
+	if h.Holder() == "" || h.Token() != first || !h.Deadline().Equal(start.Add(20*time.Minute-3*time.Second)) {
 		t.Errorf("holder %q, token %d, deadline %s", h.Holder(), h.Token(), h.Deadline())
 	}
 	counter.Reset()
@@ -155,7 +155,7 @@ func TestAcquireAndRelease(t *testing.T) {
 	calls("Acquire of a lease that is held", "GET")
 
 	again, err := m.Resume(t.Context(), h.Holder())
-	if err != nil || again.Token() != 1 {
+	if err != nil || again.Token() != first {
 		t.Errorf("Resume: %v, %v", again, err)
 	}
 	calls("Resume", "GET")
@@ -168,7 +168,7 @@ func TestAcquireAndRelease(t *testing.T) {
 		t.Error(err)
 	}
 	calls("Release", "PUT")
-	if s := inspect(t, m); !cmp.Equal(s, lease.State{Token: 1, Now: w.server.Now()}) {
+	if s := inspect(t, m); !cmp.Equal(s, lease.State{Token: first, Now: w.server.Now()}) {
 		t.Errorf("after release: %+v", s)
 	}
 	for name, f := range map[string]func(context.Context) error{"Check": h.Check, "Renew": h.Renew, "Check of the resumed": again.Check} {
@@ -178,8 +178,8 @@ func TestAcquireAndRelease(t *testing.T) {
 	}
 
 	next := acquire(t, m, deliver)
-	if next.Token() != 2 || next.Holder() == h.Holder() {
-		t.Errorf("token %d, holder %s, want 2 and another than %s", next.Token(), next.Holder(), h.Holder())
+	if next.Token() != first+1 || next.Holder() == h.Holder() {
+		t.Errorf("token %d, holder %s, want %d and another than %s", next.Token(), next.Holder(), first+1, h.Holder())
 	}
 	for name, old := range map[string]*lease.Held{"the old holder": h, "the resumed one": again} {
 		if err := old.Release(t.Context()); err != nil {
@@ -208,7 +208,7 @@ func TestObject(t *testing.T) {
 	start := metav1.NewMicroTime(w.server.Now())
 	if diff := cmp.Diff(coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To(h.Holder()), AcquireTime: &start, RenewTime: &start,
-		LeaseDurationSeconds: ptr.To(int32(1200)), LeaseTransitions: ptr.To(int32(1)),
+		LeaseDurationSeconds: ptr.To(int32(1200)), LeaseTransitions: ptr.To[int32](first),
 	}, l.Spec); diff != "" {
 		t.Error(diff)
 	}
@@ -221,12 +221,12 @@ func TestObject(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"team": "shop"}, l.Annotations); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(coordinationv1.LeaseSpec{LeaseTransitions: ptr.To(int32(1))}, l.Spec); diff != "" {
+	if diff := cmp.Diff(coordinationv1.LeaseSpec{LeaseTransitions: ptr.To[int32](first)}, l.Spec); diff != "" {
 		t.Error(diff)
 	}
 	acquire(t, m, maintain)
 	l = w.object(t)
-	if l.Labels["team"] != "shop" || l.Spec.LeaseDurationSeconds != nil || *l.Spec.LeaseTransitions != 2 {
+	if l.Labels["team"] != "shop" || l.Spec.LeaseDurationSeconds != nil || *l.Spec.LeaseTransitions != first+1 {
 		t.Errorf("labels %v, spec %v", l.Labels, l.Spec)
 	}
 }
@@ -367,7 +367,7 @@ func TestLost(t *testing.T) {
 			})
 		}, "eve@desk acquired it"},
 		"counted": {func(t *testing.T, w *world) {
-			w.edit(t, func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To(int32(7)) })
+			w.edit(t, func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = ptr.To[int32](math.MaxInt32) })
 		}, "took it up elsewhere"},
 		"deleted": {func(t *testing.T, w *world) { w.delete(t) }, "it was deleted"},
 		"made anew": {func(t *testing.T, w *world) {

@@ -140,7 +140,7 @@ func (m *Manager) state(r reading) State { return stateOf(r.lease, r.date, m.con
 // reached for that: then it ends by itself.
 //
 // Two API calls, and with a gate one of its Sweep; in mode borrow five, and those
-// of its Resolve, Sweep and Close. While it waits there is one more for each
+// of its Resolve, Sweep and Close; one more where there is no Lease. While it waits there is one more for each
 // RetryPeriod, or three for each time that the gate was busy.
 func (m *Manager) Acquire(ctx context.Context, req Request) (*Held, error) {
 	const op = "acquire lease"
@@ -215,15 +215,17 @@ func (m *Manager) acquire(ctx context.Context, req Request, holder string, began
 			resolved = true
 			continue // that took time, of which the lease is to have none less
 		}
-		next := r.lease
-		if next == nil {
-			next = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-				Name:      m.client.name,
-				Namespace: m.client.namespace,
-				Labels:    map[string]string{keys.ManagedBy: keys.Manager, keys.LeaseTarget: m.config.Target},
-			}}
+		if r.lease == nil {
+			// It is there before it is acquired. So its first token is of a later time
+			// than the Date by which a sweep judges that there is none.
+			if r, err = m.client.put(ctx, m.unheld()); err != nil {
+				if err := m.again(ctx, &t, err); err != nil {
+					return nil, unclear, err
+				}
+				continue
+			}
 		}
-		w, err := m.client.put(ctx, acquired(next, holder, req, r.date, m.end(req, r.date)))
+		w, err := m.client.put(ctx, acquired(r.lease, holder, req, r.date, m.end(req, r.date)))
 		if err == nil {
 			return m.newHeld(w), unclear, nil
 		}
@@ -232,6 +234,15 @@ func (m *Manager) acquire(ctx context.Context, req Request, holder string, began
 			return nil, unclear, err
 		}
 	}
+}
+
+// unheld is the Lease as it is created.
+func (m *Manager) unheld() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Name:      m.client.name,
+		Namespace: m.client.namespace,
+		Labels:    map[string]string{keys.ManagedBy: keys.Manager, keys.LeaseTarget: m.config.Target},
+	}}
 }
 
 // duration is how far ahead a lease ends, 0 if it does not end by itself.
@@ -261,9 +272,8 @@ func (m *Manager) Resume(ctx context.Context, holder string) (*Held, error) {
 	if err != nil {
 		return nil, m.fail(op, err)
 	}
-	s := m.state(r)
-	if s.Holder != holder {
-		return nil, m.lost(s, notOurs(s, holder))
+	if s := m.state(r); s.Holder != holder {
+		return nil, m.lost(s, notOurs(r, s, holder))
 	}
 	h := m.newHeld(r)
 	if err := h.verify(r); err != nil {
@@ -290,7 +300,7 @@ func (m *Manager) Retake(ctx context.Context, holder string) (*Held, error) {
 		case h.gated():
 			return nil, m.fail(op, fmt.Errorf("%w: its gate is closed for the token that it has", ErrInvalid))
 		}
-		w, err := m.client.put(ctx, retaken(h.lease))
+		w, err := m.client.put(ctx, retaken(h.lease, h.State().Now))
 		if err == nil {
 			return m.newHeld(w), nil
 		}
@@ -341,8 +351,10 @@ func (m *Manager) lost(s State, reason string) error {
 }
 
 // notOurs says what became of the lease of holder, whose it is not any more.
-func notOurs(s State, holder string) string {
+func notOurs(r reading, s State, holder string) string {
 	switch {
+	case r.lease == nil:
+		return "it was deleted"
 	case s.brokenFor(holder):
 		return s.Broken.String()
 	case s.Holder == "":

@@ -76,7 +76,7 @@ func TestRaceWithoutWaiting(t *testing.T) {
 		if winner < 0 {
 			t.Fatalf("round %d: nobody holds it: %v", round, errs)
 		}
-		if token := held[winner].Token(); token != int64(round)+1 {
+		if token := held[winner].Token(); token != first+int64(round) {
 			t.Errorf("round %d: token %d", round, token)
 		}
 		for i, err := range errs {

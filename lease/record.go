@@ -97,6 +97,22 @@ func usedUp(l *coordinationv1.Lease) bool {
 
 func token(l *coordinationv1.Lease) int64 { return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) }
 
+// firstToken is the token of the first acquisition of a Lease, at now: the seconds
+// since 2026 began, at least 1. It is higher than all tokens of a Lease that was
+// deleted before, unless that was acquired more than once a second.
+func firstToken(now time.Time) int64 {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return min(max(1, int64(now.Sub(begin)/time.Second)), math.MaxInt32-1<<20)
+}
+
+// nextToken is the token of whoever acquires the Lease at now.
+func nextToken(l *coordinationv1.Lease, now time.Time) *int32 {
+	if t := token(l); t > 0 {
+		return ptr.To(int32(t + 1))
+	}
+	return ptr.To(int32(firstToken(now)))
+}
+
 // acquired returns the Lease as holder acquires it at now, until expires if
 // that is not zero. Whatever others put into l's metadata stays.
 func acquired(l *coordinationv1.Lease, holder string, r Request, now, expires time.Time) *coordinationv1.Lease {
@@ -112,15 +128,15 @@ func acquired(l *coordinationv1.Lease, holder string, r Request, now, expires ti
 	setAnnotation(l, keys.LeaseCovers, covers)
 	l.Spec.HolderIdentity = ptr.To(holder)
 	l.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
-	l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, 0) + 1)
+	l.Spec.LeaseTransitions = nextToken(l, now)
 	setEnd(l, now, expires)
 	return l
 }
 
 // retaken returns the Lease with a higher token.
-func retaken(l *coordinationv1.Lease) *coordinationv1.Lease {
+func retaken(l *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	l = l.DeepCopy()
-	l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, 0) + 1)
+	l.Spec.LeaseTransitions = nextToken(l, now)
 	return l
 }
 

@@ -27,7 +27,7 @@ func TestStateIsFitToBePrinted(t *testing.T) {
 	}
 	byID := s
 	byID.User = ""
-	for _, text := range []string{string(s.Mode), s.User, s.Purpose, s.Who(), byID.Who(), (&HeldError{State: byID}).Error(), notOurs(byID, "another")} {
+	for _, text := range []string{string(s.Mode), s.User, s.Purpose, s.Who(), byID.Who(), (&HeldError{State: byID}).Error(), notOurs(reading{lease: l}, byID, "another")} {
 		if strings.ContainsAny(text, "\x1b\r\n\u202e\x00") || !utf8.ValidString(text) || len(text) > 2*maxText {
 			t.Errorf("%q is not fit to be printed", text)
 		}
@@ -57,7 +57,7 @@ func FuzzState(f *testing.F) {
 		if s.Holder != holder || s.Held && holder == "" {
 			t.Errorf("the holder %q is read as %+v", holder, s)
 		}
-		texts := append([]string{string(s.Mode), s.User, s.Purpose, s.Who(), notOurs(s, "another"), notOurs(s, holder)}, s.Covers...)
+		texts := append([]string{string(s.Mode), s.User, s.Purpose, s.Who(), notOurs(reading{lease: l}, s, "another"), notOurs(reading{lease: l}, s, holder)}, s.Covers...)
 		if b := s.Broken; b != nil {
 			texts = append(texts, b.By, b.Reason, b.User, b.String(), notHeld(State{Broken: b}).Error())
 			again, err := b.encode()

@@ -49,7 +49,7 @@ func newClient(c Config) (*client, error) {
 func (c *client) get(ctx context.Context) (reading, error) {
 	r, err := c.do(ctx, c.rest.Get().Name(c.name))
 	switch {
-	case !apierrors.IsNotFound(err):
+	case !kubeclient.NotFound(err):
 		return r, err
 	case r.date.IsZero():
 		return r, errNoDate

@@ -107,8 +107,8 @@ func TestSlowAnswers(t *testing.T) {
 	start := w.server.Now()
 	slow = 2 * time.Second
 	h := acquire(t, m, deliver)
-	// GET at 0, answered at 0, seen at 2; PUT at 2, answered at 2, seen at 4.
-	if want := start.Add(27 * time.Second); !h.Deadline().Equal(want) {
+	// GET at 0, POST at 2, answered at 2, seen at 4; PUT at 4, answered at 4, seen at 6.
+	if want := start.Add((2 + 27) * time.Second); !h.Deadline().Equal(want) {
 		t.Errorf("deadline %s, want %s", h.Deadline(), want)
 	}
 	slow = 30 * time.Second
@@ -184,7 +184,7 @@ func TestTakenBackWithGrace(t *testing.T) {
 	w := newWorld(t)
 	machine := newClock()
 	config := w.config(machine)
-	asleep := true
+	asleep := false
 	config.REST = before(config.REST, func(r *http.Request) {
 		if r.Method == http.MethodPut && asleep {
 			asleep = false
@@ -192,6 +192,7 @@ func TestTakenBackWithGrace(t *testing.T) {
 		}
 	})
 	h := acquire(t, manager(t, config), borrow)
+	asleep = true
 	w.server.advance(time.Minute)
 	if err := h.Renew(t.Context()); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("Renew: %v, want ErrLost", err)
@@ -212,7 +213,7 @@ func TestLostRenewalAfterSleep(t *testing.T) {
 	machine := newClock()
 	machine.jumps = true
 	config := w.config(machine)
-	asleep := true
+	asleep := false
 	lost := rest.CopyConfig(config.REST)
 	lost.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -231,6 +232,7 @@ func TestLostRenewalAfterSleep(t *testing.T) {
 	})
 	config.REST = lost
 	h := acquire(t, manager(t, config), borrow)
+	asleep = true
 	w.server.advance(time.Minute)
 	if err := h.Renew(t.Context()); !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "it ran out at") {
 		t.Errorf("Renew: %v, want ErrLost", err)

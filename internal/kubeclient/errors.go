@@ -75,8 +75,11 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// NotFound reports whether the server answered that the object does not exist.
-func NotFound(err error) bool { return apierrors.IsNotFound(err) }
+// NotFound reports whether the server answered that the object does not exist, and
+// not that it does not know what is asked for.
+func NotFound(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
 
 // Unavailable reports whether the server could not be reached, did not let us
 // in, or could not answer: nothing that another request would mend.

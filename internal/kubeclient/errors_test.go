@@ -28,6 +28,7 @@ func TestJudgement(t *testing.T) {
 		"taken":        {err: apierrors.NewAlreadyExists(leases, "x"), refused: true},
 		"forbidden":    {err: apierrors.NewForbidden(leases, "x", nil), refused: true},
 		"not found":    {err: apierrors.NewNotFound(leases, "x"), refused: true, not: true},
+		"not served":   {err: apierrors.NewGenericServerResponse(404, "get", leases, "x", "404 page not found", 0, true), refused: true},
 		"no namespace": {err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x"), refused: true, noNamespace: true, not: true},
 		"busy":         {err: apierrors.NewTooManyRequests("", 1), refused: true, transient: true},
 		"broken":       {err: apierrors.NewInternalError(errors.New("x")), transient: true},

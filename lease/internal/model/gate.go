@@ -150,6 +150,23 @@ func (m machine) breaker(g *moves, s state) {
 	}
 }
 
+// deleter deletes the Lease. One that is not there is as one that is free, since the
+// next holder's token is higher than all before, and so is that by which Sweep judges.
+func (m machine) deleter(g *moves, s state) {
+	if !m.deletes || s.lease == (record{token: s.lease.token, left: m.floor()}) {
+		return
+	}
+	n := s
+	n.put(record{token: s.lease.token, left: m.floor()})
+	if m.without == theFirstToken {
+		n.lease.token = 0
+	}
+	if h := s.lease.holder; h > 0 {
+		n.procs[h-1].over = true
+	}
+	g.fault("somebody", "deletes the Lease", n)
+}
+
 // remains is what is left when every process is killed.
 type remains struct {
 	lease      record

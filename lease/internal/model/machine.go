@@ -25,6 +25,8 @@ type machine struct {
 	ahead int8
 	// breaks has somebody break a lease.
 	breaks bool
+	// deletes has people delete the Lease, which is a fault.
+	deletes bool
 	// abandons lets holders release while a write of theirs is on its way.
 	abandons bool
 	// opens lets holders open the gate before they release.
@@ -55,6 +57,7 @@ const (
 	theOrder           rule = "the order of window and record in a renewal"
 	theLeftOverRule    rule = "what Sweep takes for left over beside what has a lower token"
 	thePrecondition    rule = "the precondition"
+	theFirstToken      rule = "the first token of a Lease that was deleted"
 )
 
 // invariant is what must hold, named by what is wrong where it does not.
@@ -97,6 +100,7 @@ func (m machine) moves(s state) []move {
 	}
 	m.sweeper(g, s)
 	m.breaker(g, s)
+	m.deleter(g, s)
 	return g.list
 }
 

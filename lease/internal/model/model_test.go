@@ -56,6 +56,9 @@ func TestProtocol(t *testing.T) {
 			m.breaks = true
 			m.delay -= m.margin * m.second
 		}),
+		"a Lease that is deleted": with(tested(), func(m *machine) {
+			m.faults, m.deletes, m.loses, m.lates = 2, true, true, true
+		}),
 		"API servers whose clocks differ": with(bare(), func(m *machine) {
 			m.ahead = 1
 			m.delay -= m.ahead * m.second
@@ -70,6 +73,9 @@ func TestProtocol(t *testing.T) {
 		}),
 		"a gate whose lease is broken": with(gated(), func(m *machine) {
 			m.breaks = true
+		}),
+		"a gate whose Lease is deleted": with(gated(), func(m *machine) {
+			m.faults, m.deletes, m.lates = size[int8](1, 2), true, true
 		}),
 		"a gate of machines that sleep": with(gated(), func(m *machine) {
 			m.faults, m.sleeps = size[int8](1, 2), true
@@ -104,6 +110,7 @@ func TestRules(t *testing.T) {
 		theRestoredEnd:     {with(bare(), func(m *machine) { m.faults, m.sleeps = 1, true }), lateWrite},
 		theEndOfBroken:     {with(bare(), func(m *machine) { m.breaks, m.delay = true, 0 }), lateWrite},
 		thePrecondition:    {tested(), interleaved},
+		theFirstToken:      {with(tested(), func(m *machine) { m.procs, m.faults, m.deletes = 3, 1, true }), interleaved},
 		theTokenRule:       {gated(), swept},
 		theLeftOverRule:    {gated(), leak},
 		theOrder:           {with(gated(), func(m *machine) { m.duration = 5 }), unguarded},
@@ -140,6 +147,7 @@ func TestLimits(t *testing.T) {
 			m.delay -= m.margin*m.second - 1
 		}), []invariant{lateWrite}},
 		"a write on its way when the lease is released": {with(bare(), func(m *machine) { m.abandons = true }), []invariant{lateWrite}},
+		"a write on its way when the Lease is deleted":  {with(bare(), func(m *machine) { m.faults, m.deletes = 1, true }), []invariant{lateWrite}},
 		"a release on its way when the lease is taken up": {with(slow(), func(m *machine) {
 			m.duration, m.faults, m.resumes, m.lates = 2, 2, true, true
 		}), []invariant{lateWrite}},

@@ -61,8 +61,6 @@ func (m machine) explore(stop ...invariant) exploration {
 			e.depth++
 			level = int32(len(visits))
 		}
-		if len(visits) > 3000000 {
-		}
 		s := visits[i].state
 		moves := m.moves(s)
 		if m.stuck(s, known) {
