@@ -12,6 +12,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -108,7 +109,7 @@ func exitCode(err error) int {
 		return exitSource
 	case is(lifecycle.ErrUnreachable):
 		return exitUnreachable
-	case is(lifecycle.ErrNoRollback):
+	case is(lifecycle.ErrNoRollback, reaper.ErrGone, reaper.ErrEnding, reaper.ErrNotTransient, reaper.ErrIntent):
 		return exitNotSo
 	}
 	return exitUsage

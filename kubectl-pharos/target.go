@@ -150,8 +150,12 @@ func (s *shared) restConfig(t standard.Target) (*rest.Config, error) {
 		err = errors.New("there is none")
 	}
 	if err != nil {
+		what := "This"
+		if t.Name != "" {
+			what = fmt.Sprintf("Target %q", t.Name)
+		}
 		return nil, &lifecycle.Error{Op: "read the kubeconfig", Class: lifecycle.ErrUnreachable, Err: err,
-			Advice: fmt.Sprintf("Target %q needs a cluster: name one with --context or --kubeconfig.", t.Name)}
+			Advice: what + " needs a cluster: name one with --context or --kubeconfig."}
 	}
 	cfg.QPS = -1
 	cfg.UserAgent = "kubectl-pharos/" + version().Version

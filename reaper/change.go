@@ -2,7 +2,6 @@ package reaper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -95,7 +94,7 @@ func (c *Client) extend(ctx context.Context, r Ref, d time.Duration, how Change)
 		case !apierrors.IsConflict(err) || otherUID(err):
 			return o, err
 		case try == maxConflicts:
-			return o, errors.Join(ErrConflict, err)
+			return o, fmt.Errorf("%w: %w", ErrConflict, err)
 		}
 	}
 }

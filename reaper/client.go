@@ -43,6 +43,13 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return c.clock.Now(), nil
 }
 
+// Get returns the object as it is now, of which the UID need not be known; the error is
+// ErrGone if there is none.
+func (c *Client) Get(ctx context.Context, r Ref) (Object, error) {
+	o, err := c.get(ctx, r)
+	return o, fail("read", r, err)
+}
+
 // get reads an object's metadata.
 func (c *Client) get(ctx context.Context, r Ref) (Object, error) {
 	var m metav1.PartialObjectMetadata

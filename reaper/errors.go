@@ -2,6 +2,7 @@ package reaper
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func fail(op string, r Ref, err error) error {
 	e := &Error{Op: op, Object: r.String(), Err: err}
 	switch {
 	case kubeclient.NotFound(err), otherUID(err):
-		e.Err = errors.Join(ErrGone, err)
+		e.Err = fmt.Errorf("%w: %w", ErrGone, err)
 		e.Advice = "Look for what is there now: another object may have its name."
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
