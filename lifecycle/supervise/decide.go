@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -93,6 +94,9 @@ func (s State) of(revision string) State {
 func (s State) plausible(now time.Time) State {
 	s = s.stamped()
 	s.Failures, s.Restarts = max(s.Failures, 0), max(s.Restarts, 0)
+	if s.IsParked() {
+		s.Parked.Reason = cmp.Or(brief(s.Parked.Reason), "no reason is given")
+	}
 	for _, t := range []*time.Time{&s.RestartedAt, &s.HealthySince, &s.Parked.Since} {
 		if t.After(now) {
 			*t = now

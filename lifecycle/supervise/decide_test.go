@@ -100,6 +100,9 @@ func TestDecide(t *testing.T) {
 		"what is parked by hand is so until the next delivery": {
 			was: supervise.State{Parked: supervise.Parked{Reason: "ada looks at it"}}, sees: ill,
 			want: supervise.State{Revision: "1", Failures: 1, Parked: supervise.Parked{Reason: "ada looks at it"}}},
+		"a reason is a line, and never none": {
+			was: supervise.State{Parked: supervise.Parked{Reason: " \n "}}, sees: ill,
+			want: supervise.State{Revision: "1", Failures: 1, Parked: supervise.Parked{Reason: "no reason is given"}}},
 		"times that are still to come are taken for now": {
 			was: supervise.State{Revision: "1", Failures: 1, Restarts: 1, RestartedAt: at(1000000), HealthySince: at(1000000)}, sees: well, policy: refill,
 			want: supervise.State{Revision: "1", Restarts: 1, RestartedAt: at(0), HealthySince: at(0)}},
