@@ -53,8 +53,8 @@
 //     that slept, whose monotonic clock may have slept too. If it knew an end
 //     that has passed, a later one in the record does not help it: that came
 //     from a write of its own that was long on its way.
-//   - What a gate closes ends at the lease's end plus the grace, when others may
-//     acquire the lease.
+//   - What a gate closes ends a grace later than others may acquire the lease, at its
+//     end plus twice the grace. Meanwhile a sweep can take away what waits for that.
 //   - The margin, the grace and the second between them are what API servers
 //     whose clocks differ, and writes on their way, have in total.
 //
@@ -137,6 +137,9 @@
 //     write that was on its way: the holder looks at the record once more and
 //     opens it; if it is killed before, the next sweep does.
 //   - What is written between two looks at a gate that somebody opened.
+//   - What was kept waiting by a gate that opened by itself since nobody swept it in
+//     time, within the grace after others could acquire the lease. With Argo CD an
+//     operation that was parked goes on then, at the revision that it names.
 //   - Writers that do not ask for the lease, and people who edit it. Who deletes
 //     the Lease takes it away from its holder without a grace: that notices with the
 //     next Check, and what it checked before may still be on its way.

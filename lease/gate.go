@@ -58,7 +58,7 @@ type Claim struct {
 	// Covers are names as Resolve returned them, at least one. Not used by Sweep.
 	Covers []string
 	// Now and Until are times of the API server's clock, in whole seconds. Until
-	// is when the gate opens by itself: the end of the lease and its grace. Zero
+	// is when the gate opens by itself: the end of the lease and twice its grace. Zero
 	// in a Sweep.
 	Now, Until time.Time
 	// Wait bounds how long Close waits for what is being written.

@@ -35,7 +35,7 @@ func did(t *testing.T, p *process, what string, want ...string) {
 func (w *world) stands(t *testing.T, d *door, s lease.State) {
 	t.Helper()
 	closed := d.standing(w.server.Now())
-	if len(closed) != 1 || closed[0].Holder != s.Holder || closed[0].Token != s.Token || !closed[0].Until.Equal(s.Expires.Add(5*time.Second)) {
+	if len(closed) != 1 || closed[0].Holder != s.Holder || closed[0].Token != s.Token || !closed[0].Until.Equal(s.Expires.Add(10*time.Second)) {
 		t.Errorf("closed is %+v, want it to be for %+v", closed, s)
 	}
 }
@@ -66,7 +66,7 @@ func TestGateOrder(t *testing.T) {
 	if diff := cmp.Diff(lease.Claim{
 		Namespace: w.namespace, Name: "pharos-devbox", Target: "devbox", Holder: h.Holder(), Token: first,
 		User: "bob@desk", Purpose: "debug", Covers: []string{"api", "db", "web"},
-		Now: start, Until: start.Add(20*time.Minute + 5*time.Second),
+		Now: start, Until: start.Add(20*time.Minute + 10*time.Second),
 	}, d.standing(start)[0], cmpopts.IgnoreFields(lease.Claim{}, "Guard")); diff != "" {
 		t.Error(diff)
 	}
@@ -378,7 +378,7 @@ func TestAcquireWaitsForTheGate(t *testing.T) {
 			p := w.process(t, d, func(c *lease.Config) { c.Clock = w.server })
 			free := w.server.Now().Add(tc.busy)
 			p.fail("close", func(_ context.Context, c lease.Claim) error {
-				if s := inspect(t, w.manager(t)); !s.Held || s.Expires.Sub(s.Now) <= 3*time.Second || !c.Until.Equal(s.Expires.Add(5*time.Second)) || !c.Now.Equal(s.Now) {
+				if s := inspect(t, w.manager(t)); !s.Held || s.Expires.Sub(s.Now) <= 3*time.Second || !c.Until.Equal(s.Expires.Add(10*time.Second)) || !c.Now.Equal(s.Now) {
 					t.Errorf("closed until %s, now %s, under %+v", c.Until, c.Now, s)
 				}
 				wait := min(c.Wait, max(0, free.Sub(w.server.Now())))
@@ -672,7 +672,7 @@ func TestRecordFailsAfterExtend(t *testing.T) {
 	if s := inspect(t, p.Manager); !s.Expires.Equal(end) {
 		t.Errorf("the record ends at %s, want %s", s.Expires, end)
 	}
-	if closed := d.standing(w.server.Now()); len(closed) != 1 || !closed[0].Until.Equal(end.Add(5*time.Minute+5*time.Second)) {
+	if closed := d.standing(w.server.Now()); len(closed) != 1 || !closed[0].Until.Equal(end.Add(5*time.Minute+10*time.Second)) {
 		t.Errorf("closed is %+v", closed)
 	}
 	if err := h.Check(t.Context()); err != nil {

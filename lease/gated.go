@@ -36,12 +36,13 @@ func (m *Manager) leftover(s State) Claim {
 }
 
 // claimAt is the claim of this holder at now, for a lease that ends at end: the
-// gate opens by itself when others may acquire it.
+// gate opens by itself a grace after others may acquire it, so that a sweep comes
+// before.
 func (h *Held) claimAt(now, end time.Time) Claim {
 	c := h.claim
 	c.Covers, c.Now, c.Guard = slices.Clone(c.Covers), now, h.Check
 	if !end.IsZero() {
-		c.Until = end.Add(h.m.config.Grace + time.Second - 1).Truncate(time.Second)
+		c.Until = end.Add(2*h.m.config.Grace + time.Second - 1).Truncate(time.Second)
 	}
 	return c
 }

@@ -28,7 +28,7 @@ type deadly struct {
 // covered checks that what a record says to be borrowed is closed for as long.
 func covered(t *testing.T, s lease.State, closed []lease.Claim) {
 	t.Helper()
-	if len(closed) != 1 || !s.Held || closed[0].Until.Before(s.Expires.Add(5*time.Second)) {
+	if len(closed) != 1 || !s.Held || closed[0].Until.Before(s.Expires.Add(10*time.Second)) {
 		t.Errorf("%+v, and closed is %+v", s, closed)
 	}
 }

@@ -99,14 +99,19 @@ func (w *world) watched(t *testing.T, sweep func(context.Context, lease.Claim) (
 }
 
 // A watchdog looks right after the end of a lease, however far it is, and tells
-// the gate that nobody holds it any more.
+// the gate that nobody holds it any more, while that still stands: what waits for
+// its end is taken away before.
 func TestWatchLooksAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	h := acquire(t, w.manager(t), lease.Request{Mode: lease.ModeBorrow, User: "bob@desk", For: 90 * time.Second})
+	door := newDoor()
+	h := acquire(t, w.process(t, door).Manager, lease.Request{Mode: lease.ModeBorrow, User: "bob@desk", For: 90 * time.Second})
 	var claims []lease.Claim
 	d := w.watch(t, w.watched(t, func(_ context.Context, c lease.Claim) (lease.Report, error) {
 		claims = append(claims, c)
+		if len(door.standing(w.server.Now().Add(3*time.Second))) != 1 {
+			t.Errorf("at pass %d the gate opens by itself before it can be swept", len(claims))
+		}
 		if c.Holder == "" && len(claims) == 3 {
 			return lease.Report{Opened: []string{"the window"}}, nil
 		}

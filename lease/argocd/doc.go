@@ -10,7 +10,7 @@
 //
 //   - kind: deny
 //     schedule: 59 11 30 11 *      # in the past, by a minute at least
-//     duration: 26m7s              # so that it ends with the lease and its grace, to the second
+//     duration: 26m7s              # so that it ends twice the grace after the lease, to the second
 //     timeZone: UTC
 //     manualSync: false
 //     applications:

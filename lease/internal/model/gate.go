@@ -21,7 +21,7 @@ func (m machine) close(g *moves, s state, p int) {
 			g.add(who, "Acquire: may close the gate", n, "")
 		})
 	case shutting:
-		w := window{true, q.token, q.known + m.grace}
+		w := window{true, q.token, q.known + 2*m.grace}
 		n := s
 		n.putWindow(p, w)
 		n.procs[p].at = shut

@@ -175,7 +175,7 @@ func (m machine) extend(g *moves, s state, p int) {
 		g.add(who, "Renew: finds the gate open", n, "")
 		return
 	}
-	w.left = max(w.left, q.end+m.grace)
+	w.left = max(w.left, q.end+2*m.grace)
 	n.putWindow(p, w)
 	g.add(who, "Renew: moves the end of the window", n, "")
 	if m.lates && s.lateWindow.holder == 0 {

@@ -113,7 +113,7 @@ func TestRules(t *testing.T) {
 		theFirstToken:      {with(tested(), func(m *machine) { m.procs, m.faults, m.deletes = 3, 1, true }), interleaved},
 		theTokenRule:       {gated(), swept},
 		theLeftOverRule:    {gated(), leak},
-		theOrder:           {with(gated(), func(m *machine) { m.duration = 5 }), unguarded},
+		theOrder:           {with(gated(), func(m *machine) { m.duration = 6 }), unguarded},
 	} {
 		t.Run(string(rule), func(t *testing.T) {
 			t.Parallel()
