@@ -11,7 +11,9 @@ import (
 // that was applied last, and what its keeper already knows of them.
 type Declaration struct {
 	// Of names it for people, such as "receipt 3f2a9c81b0d2".
-	Of      string
+	Of string
+	// Objects are all of it. Those in namespaces that are not looked into are not
+	// looked for.
 	Objects []DeclaredObject
 	// Orphans are objects of earlier declarations that are still there, beside those
 	// that carry the label of Config.Target.
@@ -39,9 +41,11 @@ func (l *look) compare(ctx context.Context) {
 		return
 	}
 	d := &l.report.Declared
-	d.Of, d.Objects = l.request.Declared.Of, len(l.request.Declared.Objects)
-	there := l.lookUp(ctx)
-	for n, o := range l.request.Declared.Objects {
+	objects := slices.Clone(l.request.Declared.Objects)
+	objects = slices.DeleteFunc(objects, func(o DeclaredObject) bool { return !l.looksInto(o.Namespace) })
+	d.Of, d.Objects = l.request.Declared.Of, len(objects)
+	there := l.lookUp(ctx, objects)
+	for n, o := range objects {
 		switch {
 		case there[n] == isThere:
 			d.Found++
@@ -72,8 +76,7 @@ const (
 
 // lookUp says of each declared object whether it is there: by the lists, by whoever
 // hands in the declaration, or else by a request of its own.
-func (l *look) lookUp(ctx context.Context) []presence {
-	objects := l.request.Declared.Objects
+func (l *look) lookUp(ctx context.Context, objects []DeclaredObject) []presence {
 	there, gaps := make([]presence, len(objects)), make([]*Gap, len(objects))
 	l.each(ctx, len(objects), func(n int) {
 		o := objects[n].Ref

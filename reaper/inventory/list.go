@@ -58,7 +58,7 @@ func (i *Inventory) list(ctx context.Context, r kubeclient.Resource, namespace s
 			return get.Do(ctx).Into(page)
 		})
 		switch {
-		case apierrors.IsResourceExpired(err) && next != "":
+		case (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) && next != "":
 			// The pages took longer than the server keeps history: all at once then.
 			next, paged = "", false
 			continue
