@@ -120,7 +120,16 @@ func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil
 type fake struct {
 	testing.TB
 	cleanups []func()
+	ending   bool
 	failed   string
+}
+
+// Context fails in a cleanup, as GinkgoT's does.
+func (f *fake) Context() context.Context {
+	if f.ending {
+		f.Fatalf("Context was called in a cleanup")
+	}
+	return f.TB.Context()
 }
 
 func (f *fake) Cleanup(c func()) { f.cleanups = append(f.cleanups, c) }
@@ -146,6 +155,7 @@ func (f *fake) run(do func()) {
 }
 
 func (f *fake) end() {
+	f.ending = true
 	for len(f.cleanups) > 0 {
 		last := len(f.cleanups) - 1
 		c := f.cleanups[last]

@@ -23,13 +23,14 @@ func Namespace(t TB, config *rest.Config, o Options) string {
 	if o.Log == nil {
 		o.Log = logger(t)
 	}
-	s, err := Open(t.Context(), config, o)
+	ctx := t.Context()
+	s, err := Open(ctx, config, o)
 	if err != nil {
 		t.Fatalf("ephemeral: %v", err)
 	}
 	t.Cleanup(func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), cleanupTimeout+o.Wait)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout+o.Wait)
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
 			t.Errorf("ephemeral: %v", err)

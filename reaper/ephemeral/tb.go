@@ -10,7 +10,8 @@ import (
 type TB interface {
 	Helper()
 	Name() string
-	// Context is the test's own: it may end before what Cleanup was given runs.
+	// Context is the test's own: it may end before what Cleanup was given runs, and is
+	// not asked for there.
 	Context() context.Context
 	// Cleanup has f run when the test has ended, in whatever way; the last one first.
 	Cleanup(f func())
