@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/reaper"
@@ -19,6 +20,7 @@ import (
 const (
 	maxHeld    = 5 // found, then it ends
 	maxLookers = 8 // lists at once
+	maxLooks   = 4 // until discovery and lists agree
 )
 
 // guard lets a namespace that is past its end be deleted only if nothing in it is to
@@ -37,23 +39,34 @@ func (e *Ender) guard(ctx context.Context, res *Result) error {
 // look refuses if it finds something that is to outlive the namespace, or cannot look
 // at all that is in it.
 func (e *Ender) look(ctx context.Context, res *Result) error {
-	namespace := res.Object.Name
-	all, stale, err := e.discover(ctx)
-	if err != nil {
+	for tries := 1; ; tries++ {
+		f, err := e.lookAtAll(ctx, res.Object.Name)
+		if kubeclient.NotFound(err) && tries < maxLooks {
+			continue // a resource went or came since discovery
+		}
+		if err == nil {
+			f.refuse(res)
+		}
 		return err
 	}
-	var f found
-	for _, gv := range stale {
-		f.gap(staleGap(gv))
+}
+
+func (e *Ender) lookAtAll(ctx context.Context, namespace string) (*found, error) {
+	all, stale, err := e.discover(ctx)
+	if err != nil {
+		return nil, err
 	}
-	unknown := func(r Resource) bool {
-		return slices.ContainsFunc(f.gaps, func(g Gap) bool { return g.What == r.GVR().GroupVersion().String() })
+	f := &found{held: map[Held]bool{}}
+	unknown := map[schema.GroupVersion]bool{}
+	for _, gv := range stale {
+		unknown[gv] = true
+		f.gap(staleGap(gv))
 	}
 	var toList []Resource
 	for _, r := range all {
 		switch {
 		// The namespace controller deletes what can be deleted; the rest is views.
-		case !r.Namespaced, !r.Can("delete"), isEvents(r), slices.Contains(e.config.Unseen, r.String()), unknown(resourceOf(r)):
+		case !r.Namespaced, !r.Can("delete"), isEvents(r), slices.Contains(e.config.Unseen, r.String()), unknown[r.GVR().GroupVersion()]:
 		case !r.Can("list"):
 			f.gap(Gap{r.String(), "it cannot be listed"})
 		default:
@@ -65,13 +78,12 @@ func (e *Ender) look(ctx context.Context, res *Result) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxLookers)
 	for _, r := range toList {
-		g.Go(func() error { return e.lookAt(gctx, r, namespace, &f) })
+		g.Go(func() error { return e.lookAt(gctx, r, namespace, f) })
 	}
 	if err := g.Wait(); err != nil && !errors.Is(err, errEnough) {
-		return err
+		return nil, err
 	}
-	f.refuse(res)
-	return nil
+	return f, nil
 }
 
 // errEnough ends a look that has found enough.
@@ -88,7 +100,7 @@ func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *fou
 			return nil
 		},
 	})
-	if err == nil || errors.Is(err, errEnough) || kubeclient.Transient(err) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, errEnough) || kubeclient.NotFound(err) || kubeclient.Transient(err) || ctx.Err() != nil {
 		return err
 	}
 	f.gap(Gap{r.String(), err.Error()})
@@ -128,9 +140,6 @@ func (f *found) gap(g Gap) {
 func (f *found) hold(h Held) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.held == nil {
-		f.held = map[Held]bool{}
-	}
 	f.held[h] = true // a list that began anew finds it again
 	if len(f.held) >= maxHeld {
 		return errEnough
