@@ -33,7 +33,7 @@
 //	                               and 1 for each quarter of the TTL that the test takes,
 //	                               with the first one 1 for the server's time
 //	waiting until it is gone       1 every 0.1 to 2 s
-//	each leftover that is ended    as reaper/sweep says
+//	each leftover that is ended    some 65 on a plain cluster: two looks at all that is in it
 //
 // Lists are of metadata, chosen by label, and the server answers them from memory.
 //
