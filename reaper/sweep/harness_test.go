@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	"maps"
 	"testing"
 	"time"
@@ -104,3 +105,5 @@ func (w world) end(e *sweep.Ender, m *corev1.ConfigMap, want sweep.Outcome) swee
 	}
 	return res
 }
+
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
