@@ -42,16 +42,12 @@ func (i *Inventory) Take(ctx context.Context, r Request) (Report, error) {
 	if r.AllNamespaces == (len(r.Namespaces) > 0) {
 		return Report{}, errors.New("inventory: exactly one of Request.Namespaces and AllNamespaces is to be set")
 	}
-	l := &look{inventory: i, request: r, read: map[cell]bool{}, kinds: map[[2]string]kubeclient.Resource{}, stale: map[string]bool{}, collection: newCollection()}
+	l := newLook(i, r)
 	resources, err := l.discover(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("inventory: %w", err)
 	}
-	l.report = Report{Time: i.clock.Now().UTC(), Coverage: l.report.Coverage}
-	l.report.Coverage = append(slices.Clone(r.Coverage), l.report.Coverage...)
-	if !r.AllNamespaces {
-		l.report.Namespaces = slices.Compact(slices.Sorted(slices.Values(r.Namespaces)))
-	}
+	l.report.Time = i.clock.Now().UTC()
 	l.divide()
 	l.readNamespaces(ctx)
 	l.readAll(ctx, resources)
@@ -77,6 +73,15 @@ type look struct {
 	stale map[string]bool
 	collection
 	report Report
+}
+
+func newLook(i *Inventory, r Request) *look {
+	l := &look{inventory: i, request: r, read: map[cell]bool{}, kinds: map[[2]string]kubeclient.Resource{}, stale: map[string]bool{}, collection: newCollection()}
+	l.report.Coverage = slices.Clone(r.Coverage)
+	if !r.AllNamespaces {
+		l.report.Namespaces = slices.Compact(slices.Sorted(slices.Values(r.Namespaces)))
+	}
+	return l
 }
 
 // cell is one list: a resource in a namespace, or in all.
