@@ -1,8 +1,10 @@
 package sweep_test
 
 import (
+	"context"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"maps"
+	"net/http"
 	"testing"
 	"time"
 
@@ -107,3 +109,49 @@ func (w world) end(e *sweep.Ender, m *corev1.ConfigMap, want sweep.Outcome) swee
 }
 
 func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+
+func contextWith(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// dates changes the Date of a server's answers.
+type dates struct {
+	next   http.RoundTripper
+	change func(http.Header)
+}
+
+func (d dates) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.next.RoundTrip(r)
+	if err == nil {
+		d.change(resp.Header)
+	}
+	return resp, err
+}
+
+func dated(config *rest.Config, change func(http.Header)) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{next, change} })
+	return config
+}
+
+// ahead has the server's clock be ahead by a duration.
+func ahead(config *rest.Config, by string) *rest.Config {
+	return dated(config, func(h http.Header) {
+		d, err := time.ParseDuration(by)
+		if err != nil {
+			panic(err)
+		}
+		at, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			panic(err)
+		}
+		h.Set("Date", at.Add(d).UTC().Format(http.TimeFormat))
+	})
+}
+
+func dateless(config *rest.Config) *rest.Config {
+	return dated(config, func(h http.Header) { h.Del("Date") })
+}
