@@ -51,10 +51,30 @@ func (o *leaseAcquireOptions) runCommand(ctx context.Context, l *lifecycle.Lifec
 	case errors.Is(err, lease.ErrLost) && errors.Is(back, lease.ErrLost):
 		back = nil // that was said
 	case back != nil && !notBack:
-		back = fmt.Errorf("%w\nIf the lease is still held, hand the target back with: kubectl pharos lease release. It ends by itself at %s",
+		back = fmt.Errorf("%w\nHand the target back with: kubectl pharos lease release. If the lease is still held, it ends by itself at %s",
 			back, held.State().Expires.Format(time.RFC3339))
 	}
-	return errors.Join(err, back)
+	return outcome(err, back)
+}
+
+// outcome is how the command and the hand-back ended, with one exit code: that of the
+// command if it has one of its own, which one that a signal ended has not, and else
+// that of the hand-back. What interrupts this process says nothing: it was passed on
+// to the command, and then ended the hand-back at most.
+func outcome(err, back error) error {
+	ended, ok := errors.AsType[*endedError](err)
+	switch {
+	case ok && (back == nil || !ended.signaled), err == nil && back == nil:
+		return errors.Join(err, back)
+	case ok:
+		err = nil
+	}
+	all := errors.Join(err, back)
+	code := exitCode(all)
+	if code == exitUsage && errors.Is(all, context.Canceled) {
+		code = exitInterrupted
+	}
+	return errors.Join(&endedError{code: code}, all)
 }
 
 // whileHeld runs the command while the lease is renewed, and ends it when that is
@@ -134,7 +154,10 @@ func keepAndCheck(ctx context.Context, held *lease.Held) (lost <-chan error, sto
 }
 
 // endedError is the exit code of a command that has said itself what there is to say.
-type endedError struct{ code int }
+type endedError struct {
+	code     int
+	signaled bool
+}
 
 func (e *endedError) Error() string { return "" }
 
@@ -145,7 +168,7 @@ func asExit(err error) error {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return &endedError{128 + int(status.Signal())}
+		return &endedError{128 + int(status.Signal()), true}
 	}
-	return &endedError{exit.ExitCode()}
+	return &endedError{code: exit.ExitCode()}
 }

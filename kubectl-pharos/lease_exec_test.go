@@ -107,19 +107,33 @@ func TestExecLosesTheLease(t *testing.T) {
 	}
 }
 
-// Where the target cannot be handed back, it is said how to do it later.
+// Where the target cannot be handed back, it is said how to do it later, and the exit
+// code says so unless the command has one of its own.
 func TestExecCannotHandBack(t *testing.T) {
 	t.Parallel()
-	c := devtest.Cluster(t)
-	proxy, env := behind(t, c)
-	e := &execTest{t: t, dir: waitingRepository(t, devtest.Namespace(t, c)), env: kubeconfigOf(t, c.Config())}
-	e.run(env, waits)
-	proxy.Add(faultproxy.Rule{Path: leases, Do: faultproxy.Answer(http.StatusServiceUnavailable)})
-	stderr, code := e.p.end(syscall.SIGTERM)
-	if code != 7 || !strings.Contains(stderr, "hand the target back with: kubectl pharos lease release.") {
-		t.Errorf("exit code %d:\n%s", code, stderr)
-	}
-	if out, code := runs(t, e.dir, e.env, "lease", "release"); code != exitDone {
-		t.Errorf("release: exit code %d\n%s", code, out)
+	for name, tc := range map[string]struct {
+		script string
+		signal os.Signal
+		code   int
+	}{
+		"a code of its own":    {waits, syscall.SIGTERM, 7},
+		"done when it is told": {strings.NewReplacer("TERM", "INT", "exit 7", "exit 0").Replace(waits), os.Interrupt, exitUnreachable},
+		"ended by a signal":    {`echo ready >&2; exec tail -f /dev/null`, os.Interrupt, exitUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := devtest.Cluster(t)
+			proxy, env := behind(t, c)
+			e := &execTest{t: t, dir: waitingRepository(t, devtest.Namespace(t, c)), env: kubeconfigOf(t, c.Config())}
+			e.run(env, tc.script)
+			proxy.Add(faultproxy.Rule{Path: leases, Do: faultproxy.Answer(http.StatusServiceUnavailable)})
+			stderr, code := e.p.end(tc.signal)
+			if code != tc.code || !strings.Contains(stderr, "Hand the target back with: kubectl pharos lease release.") || strings.Contains(stderr, "interrupted") {
+				t.Errorf("exit code %d, want %d:\n%s", code, tc.code, stderr)
+			}
+			if out, code := runs(t, e.dir, e.env, "lease", "release"); code != exitDone {
+				t.Errorf("release: exit code %d\n%s", code, out)
+			}
+		})
 	}
 }
