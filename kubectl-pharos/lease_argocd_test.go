@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 )
 
 // argoTest is a checkout whose target Argo CD delivers.
@@ -184,6 +187,25 @@ func TestLeaseWithArgoCD(t *testing.T) {
 	s.pharos(exitNotSo, []string{"status"}, "is closed for "+app+" until ")
 	s.pharos(exitDone, []string{"lease", "release"}, ": free, handed back; "+app+" as receipt ")
 	s.back()
+
+	// A hand-back is interrupted when the window has ended: the next one finishes it.
+	s.pharos(exitDone, []string{"lease", "acquire", app, "--purpose", "a look", "--wait", "2m"})
+	s.edit()
+	proxy, slow := behind(t, s.argo.Cluster())
+	asked := proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Path: regexp.MustCompile("/applications/" + app), Times: 1, AfterUpstream: true, Do: faultproxy.Stall()})
+	p = start(t, s.dir, slow, "lease", "release")
+	<-asked.Reached()
+	if stderr, code := p.end(os.Interrupt); code != exitInterrupted {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	s.pharos(exitDone, []string{"lease", "show"}, ": free\n", "left over of an earlier lease: AppProject ", "which was opened at ")
+	if kept, err := os.ReadDir(filepath.Join(s.dir, ".git", "pharos", "leases")); err != nil || len(kept) > 0 {
+		t.Errorf("a holder is kept whose lease was released: %v, %v", kept, err)
+	}
+	s.pharos(exitDone, []string{"lease", "release", "--dry-run"}, "would be finished: what an earlier lease left over, AppProject ")
+	s.pharos(exitDone, []string{"lease", "release"}, "finishing what an earlier lease left over: AppProject ", ": free, and nothing of an earlier lease is left over")
+	s.back()
+	s.pharos(exitNotSo, []string{"lease", "release"}, "there is nothing to release")
 
 	// Nobody has to wait, and what runs next takes away what is left.
 	s.pharos(exitDone, []string{"lease", "acquire", app, "--purpose", "a look", "--wait", "2m"})

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
@@ -20,16 +19,20 @@ type handBack struct {
 }
 
 func (h handBack) run(ctx context.Context) (lifecycle.HandBackResult, error) {
+	res, err := h.do(ctx, h.lifecycle.HandBack)
+	if res.Released {
+		err = errors.Join(err, h.forgetHolder(h.lifecycle.Target, h.holder))
+	}
+	return res, err
+}
+
+func (h handBack) do(ctx context.Context, what func(context.Context, lifecycle.HandBackRequest) (lifecycle.HandBackResult, error)) (lifecycle.HandBackResult, error) {
 	p := &progress{w: h.ErrOut}
-	res, err := h.lifecycle.HandBack(ctx, lifecycle.HandBackRequest{Holder: h.holder, Timeout: h.timeout, NoWait: h.noWait, Events: p.event})
+	res, err := what(ctx, lifecycle.HandBackRequest{Holder: h.holder, Timeout: h.timeout, NoWait: h.noWait, Events: p.event})
 	if h.noWait {
 		for _, pending := range res.Report.Pending {
 			linef(h.ErrOut, "not waited for: %s: %s", pending.Name, pending.Reason)
 		}
-	}
-	// After another error the lease may still be held, and is to be released.
-	if _, notBack := errors.AsType[*lifecycle.NotReturnedError](err); err == nil || notBack || errors.Is(err, lease.ErrLost) {
-		err = errors.Join(err, h.forgetHolder(h.lifecycle.Target, h.holder))
 	}
 	return res, err
 }

@@ -86,6 +86,9 @@ func (o *leaseReleaseOptions) release(ctx context.Context, t standard.Target, so
 	if holder == "" {
 		now, err = o.heldHere(ctx, t, so, "there is nothing to release")
 		holder = now.Holder
+		if errors.Is(err, errNotSo) && !now.Held {
+			return o.finish(ctx, l, now, err, a)
+		}
 	} else {
 		now, err = l.Lease.Inspect(ctx)
 		err = lifecycle.TargetError(err)
@@ -120,6 +123,42 @@ func (o *leaseReleaseOptions) release(ctx context.Context, t standard.Target, so
 		a.leaseFields = leaseOf(after)
 	}
 	return line, errors.Join(err, lifecycle.TargetError(lookErr))
+}
+
+// finish does what a hand-back left over that was interrupted, where the lease is
+// nobody's any more. Where nothing is left over, that there is nothing to release is
+// all there is to say.
+func (o *leaseReleaseOptions) finish(ctx context.Context, l *lifecycle.Lifecycle, now lease.State, nothing error, a *leaseAnswer) (line string, err error) {
+	a.leaseFields = leaseOf(now)
+	_, gate, err := l.Lease.Look(ctx)
+	var left []string
+	for _, c := range gate {
+		if c.LeftOver {
+			left = append(left, c.Name+" for "+strings.Join(c.Covers, ", "))
+		}
+	}
+	switch what := strings.Join(left, "; "); {
+	case err != nil:
+		return "", errors.Join(nothing, fmt.Errorf("whether an earlier lease left something over is not known: %w", err))
+	case len(left) == 0:
+		return "", nothing
+	case a.DryRun:
+		return "would be finished: what an earlier lease left over, " + what, nil
+	default:
+		linef(o.ErrOut, "finishing what an earlier lease left over: %s", what)
+		line = "free, and nothing of an earlier lease is left over"
+	}
+	res, err := handBack{shared: o.shared, lifecycle: l, timeout: o.timeout, noWait: o.noWait}.do(ctx, l.FinishHandBack)
+	if a.report(res.Report); len(res.Report.Pending) > 0 {
+		line = "free"
+	}
+	if notBack, ok := errors.AsType[*lifecycle.NotReturnedError](err); ok {
+		a.Wrong = notBack.Wrong
+	}
+	for _, c := range gate {
+		err = errors.Join(err, o.forgetHolder(l.Target, c.Holder))
+	}
+	return line, err
 }
 
 // releaseRecord releases a lease that borrows nothing.

@@ -31,6 +31,8 @@ type HandBackRequest struct {
 type HandBackResult struct {
 	// Lease is the lease as it was held.
 	Lease lease.State
+	// Released says that it is not this holder's any more, also beside an error.
+	Released bool
 	// Report is what the lease had kept away from the target, and what of it is not
 	// as it is declared.
 	Report lease.Report
@@ -55,12 +57,24 @@ type HandBackResult struct {
 // borrowed by that holder any more, the error matches lease.ErrLost, and what its
 // lease left closed is opened.
 func (l *Lifecycle) HandBack(ctx context.Context, r HandBackRequest) (HandBackResult, error) {
+	return l.handBack(ctx, r, (*handBack).run)
+}
+
+// FinishHandBack does what hand-backs and holders left over that are gone, whoever
+// they were: it opens what their leases left closed, and waits until what those
+// covered is as it is declared. The request's Holder is not used. It does not touch
+// what belongs to who holds the lease. If something does not become as it is
+// declared in time, the error is a *NotReturnedError.
+func (l *Lifecycle) FinishHandBack(ctx context.Context, r HandBackRequest) (HandBackResult, error) {
+	return l.handBack(ctx, r, (*handBack).finish)
+}
+
+func (l *Lifecycle) handBack(ctx context.Context, r HandBackRequest, run func(*handBack, context.Context) error) (HandBackResult, error) {
 	o := l.begin("", r.Events)
 	r.Timeout = cmp.Or(max(r.Timeout, 0), defaultTimeout)
 	res := HandBackResult{}
 	o.emit(Event{Type: EventStarted})
-	h := handBack{operation: o, request: r, result: &res}
-	err := TargetError(h.run(ctx))
+	err := TargetError(run(&handBack{operation: o, request: r, result: &res}, ctx))
 	res.Took = o.Now().Sub(o.start)
 	end := Event{Type: EventFinished, Took: res.Took}
 	if err != nil {
@@ -84,7 +98,8 @@ const toOpen = 10 * time.Second
 func (h *handBack) run(ctx context.Context) (err error) {
 	h.held, err = h.Lease.Resume(ctx, h.request.Holder)
 	if lost, ok := errors.AsType[*lease.LostError](err); ok {
-		return h.leftBehind(ctx, lost)
+		h.result.Lease, h.result.Released = lost.State, true
+		return errors.Join(lost, h.leftBehind(ctx))
 	}
 	if err != nil {
 		return err
@@ -98,7 +113,7 @@ func (h *handBack) run(ctx context.Context) (err error) {
 	err = whileHeld(ctx, h.held, func(ctx context.Context) error {
 		bounded, cancel := h.bounded(ctx)
 		defer cancel()
-		if err := h.open(bounded); err != nil {
+		if err := h.open(bounded, h.openGate); err != nil {
 			return err
 		}
 		if opened = true; h.request.NoWait {
@@ -112,7 +127,9 @@ func (h *handBack) run(ctx context.Context) (err error) {
 	if errors.Is(err, lease.ErrLost) {
 		err = &BlockedError{Reason: err.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: err}
 	}
-	return errors.Join(err, h.release(ctx, h.held))
+	rerr := h.release(ctx, h.held)
+	h.result.Released = rerr == nil
+	return errors.Join(err, rerr)
 }
 
 // bounded ends when the target has had its time to come back.
@@ -125,24 +142,48 @@ func (h *handBack) bounded(ctx context.Context) (context.Context, context.Cancel
 }
 
 // leftBehind opens what a lease left closed that is held no more.
-func (h *handBack) leftBehind(ctx context.Context, lost *lease.LostError) error {
-	h.result.Lease = lost.State
+func (h *handBack) leftBehind(ctx context.Context) error {
 	ctx, cancel := h.bounded(ctx)
 	defer cancel()
-	_, report, err := h.Lease.Sweep(ctx)
-	h.result.Report = report
-	if len(report.Opened) > 0 {
-		h.emit(Event{Type: EventGateOpened, Gate: &report})
-	}
-	return errors.Join(lost, err)
+	return h.open(ctx, h.sweep)
 }
 
-// open opens the gate, and has it go on as long as it waits for something that comes
-// by itself.
-func (h *handBack) open(ctx context.Context) error {
+// finish is leftBehind for who has nothing else to say.
+func (h *handBack) finish(ctx context.Context) error {
+	bounded, cancel := h.bounded(ctx)
+	defer cancel()
+	err := h.open(bounded, h.sweep)
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case len(h.result.Report.Pending) > 0 && !h.request.NoWait:
+		return &NotReturnedError{Target: h.Target, Wrong: h.wrong(), Err: context.Cause(bounded), Next: h.next()}
+	}
+	return nil
+}
+
+// step opens what is closed. It says whether the lease is nobody else's, so that
+// what is pending may come back.
+type step func(context.Context) (report lease.Report, ours bool, err error)
+
+func (h *handBack) openGate(ctx context.Context) (lease.Report, bool, error) {
+	report, err := h.held.Open(ctx)
+	return report, true, err
+}
+
+func (h *handBack) sweep(ctx context.Context) (lease.Report, bool, error) {
+	s, report, err := h.Lease.Sweep(ctx)
+	return report, !s.Held, err
+}
+
+// open takes a step, and repeats it as long as something is pending that comes by
+// itself.
+func (h *handBack) open(ctx context.Context, step step) error {
 	said := false
 	for {
-		report, err := h.held.Open(ctx)
+		report, ours, err := step(ctx)
 		h.result.Report.Opened = append(h.result.Report.Opened, report.Opened...)
 		h.result.Report.Pending, h.result.Report.Others = report.Pending, report.Others
 		if err != nil {
@@ -152,7 +193,7 @@ func (h *handBack) open(ctx context.Context) error {
 			said = true
 			h.emit(Event{Type: EventGateOpened, Gate: &all})
 		}
-		if h.request.NoWait || h.stuck() || len(report.Pending) == 0 {
+		if !ours || h.request.NoWait || h.stuck() || len(report.Pending) == 0 {
 			return nil
 		}
 		select {

@@ -251,6 +251,10 @@ func TestArgoCDHandBackWithOthersWindows(t *testing.T) {
 	if len(left) != 1 {
 		t.Errorf("the windows are %v", s.windows())
 	}
+	res, err = s.lifecycle(cfg).FinishHandBack(t.Context(), lifecycle.HandBackRequest{Timeout: time.Minute})
+	if notBack, ok := errors.AsType[*lifecycle.NotReturnedError](err); !ok || len(res.Report.Others) != 1 || !strings.Contains(strings.Join(notBack.Wrong, "\n"), s.child("api")) {
+		t.Errorf("finished while somebody else denies syncs: %+v, %v", res.Report, err)
+	}
 	// It comes back when that is over, with what runs next.
 	windows(`[]`)
 	s.reconcile(cfg)
