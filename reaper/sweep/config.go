@@ -74,8 +74,9 @@ func New(c Config) (*Ender, error) {
 	}
 	clock := &kubeclient.ServerClock{}
 	config := clock.Listen(c.REST)
-	config.QPS, config.RateLimiter = -1, nil // the budget limits what counts
-	config.Timeout = 0                       // each request has RequestTimeout, and a watch lasts
+	config.QPS, config.RateLimiter = -1, nil                                         // the budget limits what counts
+	config.Timeout = 0                                                               // each request has RequestTimeout, and a watch lasts
+	config.WarningHandler, config.WarningHandlerWithContext = rest.NoWarnings{}, nil // it is not for a sweep that a resource is deprecated
 	meta, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
