@@ -1,8 +1,14 @@
 package reaper_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/reaper"
 )
@@ -65,4 +71,57 @@ func ExampleReadIntent() {
 func ExampleOutlives() {
 	fmt.Println(reaper.Outlives(reaper.Object{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot", Namespace: "preview-42", Name: "before"}))
 	// Output: it is a durable artefact and does not say that it is transient
+}
+
+// A harness creates a sandbox within a tier, and waits for room if there is none.
+func ExampleClient_Create() {
+	var config *rest.Config // of the cluster
+	create := func(ctx context.Context) error {
+		c, err := reaper.NewClient(config)
+		if err != nil {
+			return err
+		}
+		_, err = c.Create(ctx, reaper.Creation{
+			Ref:    reaper.Ref{Version: "v1", Resource: "pods", Kind: "Pod", Namespace: "sandboxes"},
+			Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "agent-"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "agent", Image: "registry.example.org/agent"}}}},
+			Intent: reaper.Intent{Kind: reaper.Transient, TTL: 2 * time.Hour, Owner: "ann@example.org"},
+			Tier:   reaper.Tier{Name: "agents", MaxTTL: 24 * time.Hour, MaxObjects: 20, CPU: 8000, Memory: 16 << 30, CreatesPerHour: 100},
+			Ledger: "pharos",
+		})
+		var denied *reaper.DeniedError
+		if errors.As(err, &denied) && !denied.Room().IsZero() {
+			return fmt.Errorf("come back at %s: %w", reaper.FormatTime(denied.Room()), err)
+		}
+		return err
+	}
+	_ = create
+}
+
+func ExampleDeniedError() {
+	err := &reaper.DeniedError{Tier: "agents", Denials: []reaper.Denial{
+		{Limit: reaper.LimitObjects, Max: 20, Used: 20, Asked: 1, Room: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)},
+		{Limit: reaper.LimitCPU, Max: 8000, Used: 7500, Asked: 9000},
+	}}
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, reaper.ErrDenied), err.Room().IsZero())
+	// Output:
+	// the tier agents has no room: 20 of 20 objects are there, until 2026-03-01T11:00:00Z; 7500m of 8000m CPU are requested, and it asks for 9000m, and that alone is too much
+	// true true
+}
+
+// A process says that what it uses is in use.
+func ExampleClient_Touch() {
+	var config *rest.Config // of the cluster
+	touch := func(ctx context.Context, uid string) error {
+		c, err := reaper.NewClient(config)
+		if err != nil {
+			return err
+		}
+		_, err = c.Touch(ctx, reaper.Ref{Version: "v1", Resource: "namespaces", Name: "preview-42", UID: uid}, reaper.Change{})
+		if errors.Is(err, reaper.ErrGone) {
+			return fmt.Errorf("somebody ended the preview: %w", err)
+		}
+		return err
+	}
+	_ = touch
 }

@@ -89,6 +89,25 @@ func (i Intent) Deadline(created time.Time) (time.Time, bool) {
 	return end.Add(i.Grace), true
 }
 
+// write returns the labels and annotations that say the intent.
+func (i Intent) write() (labels, annotations map[string]string) {
+	labels, annotations = map[string]string{keys.Intent: string(i.Kind)}, map[string]string{}
+	for key, d := range map[string]time.Duration{keys.TTL: i.TTL, keys.Grace: i.Grace} {
+		if d > 0 {
+			annotations[key] = FormatDuration(d)
+		}
+	}
+	for key, t := range map[string]time.Time{keys.ExpiresAt: i.ExpiresAt, keys.LastActive: i.LastActive} {
+		if !t.IsZero() {
+			annotations[key] = FormatTime(t)
+		}
+	}
+	if i.Owner != "" {
+		annotations[keys.Owner] = i.Owner
+	}
+	return labels, annotations
+}
+
 // reader reads annotations and collects what is wrong with them.
 type reader struct {
 	annotations map[string]string

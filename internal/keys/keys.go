@@ -99,6 +99,13 @@ const (
 	// at its end.
 	OnExpiry = "pharos.dev/on-expiry"
 
+	// Tier is the label on what was created within a tier; its value is the tier's
+	// name. Admitted is the annotation that says by which admission, and with which
+	// requests: a JSON object. TierLedger is the label on the tier's ledger.
+	Tier       = "pharos.dev/tier"
+	Admitted   = "pharos.dev/admitted"
+	TierLedger = "pharos.dev/tier-ledger"
+
 	// SecretValues is the annotation by which a Secret says what its values in Git
 	// are; SecretValuesHarmless, that anybody may read them, is the only value.
 	SecretValues         = "pharos.dev/secret-values"

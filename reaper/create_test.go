@@ -1,0 +1,418 @@
+package reaper_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/reaper"
+)
+
+func tier(name string, objects int64) reaper.Tier {
+	return reaper.Tier{Name: name, MaxTTL: 24 * time.Hour, MaxObjects: objects, CPU: reaper.Unlimited, Memory: reaper.Unlimited, CreatesPerHour: reaper.Unlimited}
+}
+
+var anHour = reaper.Intent{Kind: reaper.Transient, TTL: time.Hour, Owner: "ann@example.org"}
+
+// creation is of a ConfigMap within a tier whose ledger is in the same namespace.
+func (b bench) creation(name string, tier reaper.Tier) reaper.Creation {
+	return reaper.Creation{
+		Ref:    reaper.Ref{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: b.namespace},
+		Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"n": "1"}},
+		Intent: anHour, Tier: tier, Ledger: b.namespace,
+	}
+}
+
+// there are the objects of a tier.
+func (b bench) there(t *testing.T, tier string) []corev1.ConfigMap {
+	t.Helper()
+	l, err := b.kube.CoreV1().ConfigMaps(b.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: keys.Tier + "=" + tier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Items
+}
+
+type ledger struct {
+	Entries []struct {
+		ID    string
+		There bool
+		CPU   int64
+	}
+	Creates []struct{ At, N int64 }
+}
+
+func (b bench) ledger(t *testing.T, tier string) (l ledger) {
+	t.Helper()
+	m := b.get(t, "pharos-tier-"+tier)
+	if err := json.Unmarshal([]byte(m.Data["ledger.json"]), &l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// later is a configuration whose server is that much ahead.
+func later(config *rest.Config, by time.Duration) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil {
+				date, perr := http.ParseTime(resp.Header.Get("Date"))
+				if perr != nil {
+					return nil, perr
+				}
+				resp.Header.Set("Date", date.Add(by).UTC().Format(http.TimeFormat))
+			}
+			return resp, err
+		})
+	})
+	return config
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	n := b.creation("settings", tier("small", 2))
+	n.Object.(*corev1.ConfigMap).Annotations = marks{"note": "kept", keys.ExpiresAt: "2030-01-01T00:00:00Z", keys.OnExpiry: "x"}
+	n.Intent.Grace = 10 * time.Minute
+	o, err := client(t, b.config).Create(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := b.get(t, "settings")
+	if o.UID != string(m.UID) || m.Data["n"] != "1" || m.Labels[keys.Intent] != "transient" || m.Labels[keys.Tier] != "small" ||
+		m.Annotations["note"] != "kept" || m.Annotations[keys.TTL] != "1h" || m.Annotations[keys.Grace] != "10m" || m.Annotations[keys.Owner] != "ann@example.org" ||
+		m.Annotations[keys.ExpiresAt] != "" || m.Annotations[keys.OnExpiry] != "" {
+		t.Errorf("it is %+v", m)
+	}
+	if d := (reaper.Rules{}).Decide(o, m.CreationTimestamp.Add(70*time.Minute)); d.Verdict != reaper.Delete {
+		t.Errorf("after its time it is decided %+v", d)
+	}
+	if l := b.ledger(t, "small"); len(l.Entries) != 1 || !l.Entries[0].There {
+		t.Errorf("the ledger is %+v", l)
+	}
+	if len(n.Object.(*corev1.ConfigMap).Labels) != 0 {
+		t.Error("what was given was changed")
+	}
+	// The ledger is nobody's to end.
+	ledger := b.get(t, "pharos-tier-small")
+	if reaper.Outlives(reaper.ObjectOf("", "ConfigMap", ledger)) == "" {
+		t.Errorf("the ledger %+v does not outlive its namespace", ledger.ObjectMeta)
+	}
+}
+
+// However many create at once, no limit is exceeded, and none is left unused.
+func TestCreateRace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const creators, room = 20, 7
+	limits := tier("race", creators)
+	limits.CPU = room * 250
+	var wait sync.WaitGroup
+	errs := make([]error, creators)
+	for i := range creators {
+		c := client(t, b.config)
+		n := b.creation(fmt.Sprintf("pod-%d", i), limits)
+		n.Ref.Resource, n.Ref.Kind = "pods", "Pod"
+		n.Object = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)}, Spec: corev1.PodSpec{
+			NodeSelector: marks{"example.org/none": "x"}, // it is never scheduled
+			Containers:   []corev1.Container{{Name: "c", Image: "example.org/x", Resources: corev1.ResourceRequirements{Requests: quantities("250m", "")}}},
+		}}
+		wait.Go(func() { _, errs[i] = c.Create(t.Context(), n) })
+	}
+	wait.Wait()
+	created := 0
+	for i, err := range errs {
+		var denied *reaper.DeniedError
+		switch {
+		case err == nil:
+			created++
+		case !errors.As(err, &denied):
+			t.Errorf("creator %d: %v", i, err)
+		case denied.Denials[0].Limit != reaper.LimitCPU || denied.Denials[0].Used != room*250 || denied.Denials[0].Asked != 250:
+			t.Errorf("creator %d: %+v", i, denied)
+		}
+	}
+	pods, err := b.kube.CoreV1().Pods(b.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if created != room || len(pods.Items) != room || len(b.ledger(t, "race").Entries) != room {
+		t.Errorf("%d were created, %d are there, and %d in the ledger, want %d", created, len(pods.Items), len(b.ledger(t, "race").Entries), room)
+	}
+}
+
+// What is gone makes room at once; until then it is said when there is.
+func TestCreateMakesRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c, limits := client(t, b.config), tier("room", 2)
+	long := b.creation("long", limits)
+	long.Intent.TTL = 5 * time.Hour
+	for _, n := range []reaper.Creation{long, b.creation("short", limits)} {
+		if _, err := c.Create(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := c.Create(t.Context(), b.creation("third", limits))
+	var denied *reaper.DeniedError
+	if !errors.As(err, &denied) || !errors.Is(err, reaper.ErrDenied) || len(denied.Denials) != 1 {
+		t.Fatalf("error %v", err)
+	}
+	if d := denied.Denials[0]; d.Limit != reaper.LimitObjects || d.Max != 2 || d.Used != 2 || d.Asked != 1 {
+		t.Errorf("denied %+v", d)
+	}
+	about(t, reaper.FormatTime(denied.Room()), time.Now().Add(time.Hour))
+	b.delete(t, "long")
+	if _, err := c.Create(t.Context(), b.creation("third", limits)); err != nil {
+		t.Error(err)
+	}
+	if l := b.ledger(t, "room"); len(l.Entries) != 2 || len(b.there(t, "room")) != 2 {
+		t.Errorf("the ledger is %+v", l)
+	}
+}
+
+// A process that is killed, before or after any of its requests, takes no room for
+// good, and no more than was there is admitted.
+func TestCreateKilled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	// What a Create asks for: the time, and then of the ledger and the object.
+	whole, counter := devtest.Count(b.config)
+	if _, err := client(t, whole).Create(t.Context(), b.creation("whole", tier("whole", 1))); err != nil {
+		t.Fatal(err)
+	}
+	requests := len(counter.Requests())
+	if requests < 6 {
+		t.Fatalf("only the requests %v", counter.Requests())
+	}
+	for at := range requests {
+		for _, sent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%v", at, sent), func(t *testing.T) {
+				t.Parallel()
+				name := fmt.Sprintf("killed-%d-%v", at, sent)
+				limits := tier(name, 3)
+				if _, err := client(t, b.config).Create(t.Context(), b.creation(name+"-first", limits)); err != nil {
+					t.Fatal(err)
+				}
+				ctx, kill := context.WithCancel(t.Context())
+				defer kill()
+				if _, err := client(t, killed(b.config, at, sent, kill)).Create(ctx, b.creation(name+"-x", limits)); err == nil && at < requests-3 {
+					t.Fatal("it was not killed")
+				}
+				// Others find no more room than there is, at once and later.
+				for run, config := range []*rest.Config{b.config, later(b.config, 3*time.Minute)} {
+					for i := range 4 {
+						_, err := client(t, config).Create(t.Context(), b.creation(fmt.Sprintf("%s-%d-%d", name, run, i), limits))
+						if err != nil && !errors.Is(err, reaper.ErrDenied) {
+							t.Fatal(err)
+						}
+					}
+					if n := len(b.there(t, name)); n > 3 {
+						t.Fatalf("%d are there", n)
+					}
+				}
+				l := b.ledger(t, name)
+				if n := len(b.there(t, name)); n != 3 || len(l.Entries) != 3 {
+					t.Errorf("%d are there, and the ledger is %+v, want 3", n, l)
+				}
+			})
+		}
+	}
+}
+
+// killed fails the request number n and all after it: before it goes out, or when it
+// was answered.
+func killed(config *rest.Config, n int, sent bool, kill func()) *rest.Config {
+	config = rest.CopyConfig(config)
+	var mu sync.Mutex
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if n--; n >= 0 {
+				return next.RoundTrip(r)
+			}
+			if n == -1 && sent {
+				resp, err := next.RoundTrip(r)
+				if err != nil {
+					return nil, err
+				}
+				resp.Body.Close()
+			}
+			kill()
+			return nil, errors.New("killed")
+		})
+	})
+	return config
+}
+
+func TestCreatesPerHour(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	limits := tier("hourly", 10)
+	limits.CreatesPerHour = 3
+	create := func(after time.Duration) error {
+		_, err := client(t, later(b.config, after)).Create(t.Context(), b.creation("one", limits))
+		if err == nil {
+			b.delete(t, "one")
+		}
+		return err
+	}
+	for i := range 3 {
+		if err := create(time.Duration(i) * 20 * time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := create(41 * time.Minute)
+	var denied *reaper.DeniedError
+	if !errors.As(err, &denied) || len(denied.Denials) != 1 || denied.Denials[0].Limit != reaper.LimitCreates || denied.Denials[0].Used != 3 {
+		t.Fatalf("error %v", err)
+	}
+	if wait := time.Until(denied.Room()); wait < 60*time.Minute-time.Second || wait > 61*time.Minute+time.Second {
+		t.Errorf("there is room in %s", wait)
+	}
+	for after, fits := range map[time.Duration]bool{59 * time.Minute: false, 62 * time.Minute: true} {
+		if err := create(after); (err == nil) != fits && after < time.Hour {
+			t.Errorf("after %s: %v", after, err)
+		}
+	}
+	if err := create(63 * time.Minute); !errors.Is(err, reaper.ErrDenied) {
+		t.Errorf("only the first of them is over, and the error is %v", err)
+	}
+}
+
+// What the server refuses takes no room.
+func TestCreateRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.create(t, "taken", nil, nil)
+	limits := tier("refused", 1)
+	limits.CreatesPerHour = 1
+	c := client(t, b.config)
+	for range 3 {
+		if _, err := c.Create(t.Context(), b.creation("taken", limits)); !apierrors.IsAlreadyExists(err) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	if l := b.ledger(t, "refused"); len(l.Entries) != 0 || len(l.Creates) != 0 {
+		t.Errorf("the ledger is %+v", l)
+	}
+	if _, err := c.Create(t.Context(), b.creation("free", limits)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCreateChecks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := client(t, b.config)
+	for name, tc := range map[string]struct {
+		change func(*reaper.Creation)
+		want   error
+	}{
+		"retained":    {func(n *reaper.Creation) { n.Intent.Kind = reaper.Retained }, reaper.ErrIntent},
+		"no owner":    {func(n *reaper.Creation) { n.Intent.Owner = "" }, reaper.ErrIntent},
+		"no end":      {func(n *reaper.Creation) { n.Intent.TTL = 0 }, reaper.ErrIntent},
+		"negative":    {func(n *reaper.Creation) { n.Intent.TTL = -time.Hour }, reaper.ErrIntent},
+		"too long":    {func(n *reaper.Creation) { n.Intent.TTL = 25 * time.Hour }, reaper.ErrDenied},
+		"with grace":  {func(n *reaper.Creation) { n.Intent.TTL, n.Intent.Grace = 24*time.Hour, time.Second }, reaper.ErrDenied},
+		"too late":    {func(n *reaper.Creation) { n.Intent.TTL, n.Intent.ExpiresAt = 0, time.Now().Add(25*time.Hour) }, reaper.ErrDenied},
+		"zero tier":   {func(n *reaper.Creation) { n.Tier = reaper.Tier{Name: "zero"} }, reaper.ErrDenied},
+		"no tier":     {func(n *reaper.Creation) { n.Tier = reaper.Tier{} }, reaper.ErrTier},
+		"wide tier":   {func(n *reaper.Creation) { n.Tier.MaxObjects = reaper.Unlimited }, reaper.ErrTier},
+		"lower tier":  {func(n *reaper.Creation) { n.Tier.CPU = -2 }, reaper.ErrTier},
+		"long tier":   {func(n *reaper.Creation) { n.Tier.MaxTTL = reaper.MaxDuration + time.Second }, reaper.ErrTier},
+		"tier's name": {func(n *reaper.Creation) { n.Tier.Name = "A/b" }, reaper.ErrTier},
+	} {
+		n := b.creation("never", tier("checks", 1))
+		tc.change(&n)
+		_, err := c.Create(t.Context(), n)
+		var e *reaper.Error
+		if !errors.Is(err, tc.want) || !errors.As(err, &e) || e.Op != "create" {
+			t.Errorf("%s: error %v, want %v", name, err, tc.want)
+		}
+	}
+	for _, object := range []any{nil, "text", []int{1}, func() {}} {
+		n := b.creation("never", tier("checks", 1))
+		n.Object = object
+		if _, err := c.Create(t.Context(), n); err == nil {
+			t.Errorf("%T was created", object)
+		}
+	}
+	maps, err := b.kube.CoreV1().ConfigMaps(b.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: keys.TierLedger})
+	if err != nil || len(maps.Items) != 0 || len(b.there(t, "checks")) != 0 {
+		t.Errorf("there are %d ledgers, error %v", len(maps.Items), err)
+	}
+}
+
+// A ledger that is lost begins anew with what is there; one that cannot be read is not
+// guessed at.
+func TestLedgerLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c, limits := client(t, b.config), tier("lost", 2)
+	for i := range 2 {
+		if _, err := c.Create(t.Context(), b.creation(fmt.Sprint("x", i), limits)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.delete(t, "pharos-tier-lost")
+	if _, err := c.Create(t.Context(), b.creation("x2", limits)); !errors.Is(err, reaper.ErrDenied) {
+		t.Errorf("error %v", err)
+	}
+	// That was not worth a ledger.
+	b.delete(t, "x0")
+	if _, err := c.Create(t.Context(), b.creation("x2", limits)); err != nil {
+		t.Error(err)
+	}
+	m := b.get(t, "pharos-tier-lost")
+	m.Data["ledger.json"] = `{"entries":[{"id":7}]}`
+	if _, err := b.kube.CoreV1().ConfigMaps(b.namespace).Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(t.Context(), b.creation("x3", limits)); !errors.Is(err, reaper.ErrLedger) || !strings.Contains(err.Error(), "kubectl delete configmap") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// It takes the rights that its documentation names.
+func TestCreateRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	config, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "list"}},
+	}})
+	n := b.creation("me", tier("rights", 1))
+	n.Ref.Resource, n.Ref.Kind = "serviceaccounts", "ServiceAccount"
+	c := client(t, config)
+	if _, err := c.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Object = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{GenerateName: "other-"}}
+	if _, err := c.Create(t.Context(), n); !errors.Is(err, reaper.ErrDenied) {
+		t.Errorf("error %v", err)
+	}
+	n.Ref.Resource, n.Ref.Kind = "secrets", "Secret"
+	n.Tier.Name = "other"
+	_, err := c.Create(t.Context(), n)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "create and list secrets") {
+		t.Errorf("error %v", err)
+	}
+}
