@@ -37,8 +37,8 @@ type Config struct {
 	// none is.
 	Tier func(reaper.Object) (Tier, bool)
 	// Exclude are resources that are not looked at, named as kubectl does, such as
-	// "ciliumidentities.cilium.io"; of Secrets and Events none are ever listed. None
-	// by default.
+	// "ciliumidentities.cilium.io"; Secrets, Events and Endpoints never are. None by
+	// default.
 	Exclude []string
 	// Concurrency is how many lists are read at once. The default is 12.
 	Concurrency int

@@ -23,8 +23,8 @@
 //
 // The report has what could be read, and lists the rest as coverage: a resource whose
 // list is forbidden, a group whose server does not answer. Nothing is missing or absent
-// because it could not be listed. Secrets and Events are never listed; a declared
-// Secret is looked for by name.
+// because it could not be listed. Secrets, Events and Endpoints are never listed; a
+// declared Secret is looked for by name.
 //
 // # Trends
 //

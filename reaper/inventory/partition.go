@@ -93,4 +93,4 @@ func durableKind(o reaper.Object) bool {
 
 // derived are kinds that controllers make of others without owning them, and that say
 // nothing of what somebody made.
-var derived = map[string]bool{"Endpoints": true, "EndpointSlice": true, "Lease": true, "ControllerRevision": true, "PodMetrics": true}
+var derived = map[string]bool{"EndpointSlice": true, "Lease": true, "ControllerRevision": true}

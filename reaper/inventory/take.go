@@ -110,11 +110,11 @@ func (l *look) discover(ctx context.Context) ([]kubeclient.Resource, error) {
 	return resources, err
 }
 
-// excluded are the resources that are never listed, since they are secret or no
-// objects of anybody, and those of the Config.
+// excluded are the resources that are never listed, since they are secret, no objects
+// of anybody, or, as Endpoints, what EndpointSlices are, and those of the Config.
 func (i *Inventory) excluded(r kubeclient.Resource) bool {
 	name := r.String()
-	return slices.Contains([]string{"secrets", "events", "events.events.k8s.io"}, name) || slices.Contains(i.config.Exclude, name)
+	return slices.Contains([]string{"secrets", "events", "events.events.k8s.io", "endpoints"}, name) || slices.Contains(i.config.Exclude, name)
 }
 
 // divide sets up the partition, before anything is read.
