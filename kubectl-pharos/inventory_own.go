@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/inventory"
@@ -28,7 +29,7 @@ func newInventoryOwn(s *shared) *cobra.Command {
 		Short: "Say whose something durable is",
 		Long: `Say whose something durable is that nobody declares: whom to ask before it is deleted.
 
-It sets the annotation pharos.dev/owner of just that object; one that came in its place
+It sets the annotation ` + keys.Owner + ` of just that object; one that came in its place
 meanwhile is not written to. Where somebody else is the owner, nothing is changed
 without --overwrite.`,
 		Example: `  kubectl pharos inventory own pvc/data --namespace shop --owner ann@example.org
