@@ -37,6 +37,9 @@ type Config struct {
 	Tasks []Task
 	// Watchdogs are the targets whose leases the leader watches: each is a task.
 	Watchdogs []Watchdog
+	// Sweep is what the leader ends when it is past its end, which is a task, too. Nil
+	// ends nothing.
+	Sweep *Sweep
 	// Events records what the watchdogs opened, and what did not become as it is
 	// declared. The default records nothing: it is in the log all the same.
 	Events Recorder
@@ -72,6 +75,13 @@ func New(c Config) (*Controller, error) {
 	for _, d := range c.Watchdogs {
 		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), ctl.watch(d))
 	}
+	if c.Sweep != nil {
+		t, err := ctl.sweep(*c.Sweep)
+		if err != nil {
+			return nil, fmt.Errorf("controller: invalid Config: %w", err)
+		}
+		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), t)
+	}
 	ctl.ready.Store(c.Lease == nil)
 	return ctl, nil
 }
@@ -79,10 +89,10 @@ func New(c Config) (*Controller, error) {
 // check reports every rule that is broken.
 func (c Config) check() error {
 	var errs []error
-	if c.Lease == nil && len(c.Tasks)+len(c.Watchdogs) > 0 {
-		errs = append(errs, fmt.Errorf("%s and %s are the leader's, and without Lease there is none", "Tasks", "Watchdogs"))
+	if c.Lease == nil && (len(c.Tasks)+len(c.Watchdogs) > 0 || c.Sweep != nil) {
+		errs = append(errs, fmt.Errorf("%s, %s and %s are the leader's, and without Lease there is none", "Tasks", "Watchdogs", "Sweep"))
 	}
-	taken := map[string]bool{}
+	taken := map[string]bool{sweepTask: c.Sweep != nil}
 	for _, t := range c.Tasks {
 		switch {
 		case t.Name == "" || t.Run == nil:

@@ -33,6 +33,11 @@
 // on where the last one was killed. While nothing is to do a pass of a target
 // costs one API call, and those of its gate's Sweep: with lease/argocd one more.
 //
+// # Sweep
+//
+// The sweep is the task that ends what is transient and past its end, see package
+// reaper/sweep. With Config.Sweep nil, which it is by default, nothing ends.
+//
 // # What is served
 //
 //	/healthz  200 while the process runs
@@ -56,7 +61,17 @@
 //	pharos_lease_watch_failures_total              passes that failed
 //	pharos_lease_watch_success_timestamp_seconds   when one succeeded last
 //
-// Of these the leader alone has those that are no totals.
+// and of the sweep
+//
+//	pharos_sweep_objects{resource,class}    what says that it ends: waiting, refused, owned,
+//	                                        terminating, stuck
+//	pharos_sweep_oldest_timestamp_seconds   when the oldest of them was created
+//	pharos_sweep_failing                    what could not be ended at the last try
+//	pharos_sweep_gap{what}                  1 for what is not seen
+//	pharos_sweep_ends_total{result}         what became of objects at their end
+//	pharos_sweep_lateness_seconds           a histogram: how long after its end each was deleted
+//
+// Of these the leader alone has those that are no totals and no histogram.
 //
 // # Rights
 //
@@ -65,6 +80,10 @@
 //	rules:
 //	- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
 //	- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, update], resourceNames: [NAME]}
+//
+// The sweep needs to get, list, watch and delete what it is to end; to create Events,
+// see below, wherever that is; to end namespaces also to patch them, and to list what
+// can be in them; and with a warning before the end to patch everything.
 //
 // A watchdog needs to get the Lease of its target, and what the gate's Sweep needs;
 // LeaseEvents needs that, too, and
