@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -57,7 +58,7 @@ func (e *Ender) Pass(ctx context.Context, o PassOptions) (Report, error) {
 	if !e.clock.Heard() {
 		return t.report, fmt.Errorf("reap: %w", errNoDate)
 	}
-	t.report.Started, t.report.Gaps = e.clock.Now(), append(t.report.Gaps, gaps...)
+	t.report.Started, t.report.Gaps = e.clock.Now().UTC().Truncate(time.Second), append(t.report.Gaps, gaps...)
 	for _, r := range resources {
 		if o.Namespace != "" && !r.Namespaced && !r.isNamespaces() {
 			continue

@@ -90,7 +90,7 @@ type Report struct {
 func (r Report) Clean() bool { return len(r.Findings) == 0 && len(r.Gaps) == 0 }
 
 func (r *Report) finish(at time.Time) {
-	r.Ended = at
+	r.Ended = at.UTC().Truncate(time.Second)
 	slices.SortFunc(r.Resources, func(a, b ResourceCounts) int { return strings.Compare(a.Resource, b.Resource) })
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
