@@ -149,6 +149,8 @@ func later() time.Time { return time.Now().Add(time.Hour) }
 // workload is a Deployment as what is supervised.
 func (b *bench) workload(config *rest.Config, name string, change func(*workload.Config)) *workload.Workload {
 	b.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		b.Fatal(err)

@@ -40,7 +40,7 @@ func (k Kind) resource() string {
 
 // Config says which workload is supervised.
 type Config struct {
-	// Client reaches the cluster. Required.
+	// Client reaches the cluster, with the caller's limits of rate and time. Required.
 	Client dynamic.Interface
 	// Kind, Namespace and Name are the workload's. Required.
 	Kind            Kind

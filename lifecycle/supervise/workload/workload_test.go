@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -255,6 +256,33 @@ func TestOnlyWhatFails(t *testing.T) {
 	}
 	if parked, budget := b.marks("api"); parked != "" || budget != "" {
 		t.Errorf("a check wrote %q, %q", parked, budget)
+	}
+}
+
+// smallPages has the server list one object in each answer.
+type smallPages struct{ next http.RoundTripper }
+
+func (p smallPages) RoundTrip(r *http.Request) (*http.Response, error) {
+	if q := r.URL.Query(); q.Has("limit") {
+		q.Set("limit", "1")
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = q.Encode()
+	}
+	return p.next.RoundTrip(r)
+}
+
+func TestPodsOnSeveralPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.deployment("api", 3, crash)
+	config, requests := devtest.Count(b.cluster.Config())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return smallPages{next} })
+	o, err := b.workload(config, "api", nil).Check(t.Context())
+	if err != nil || !strings.HasSuffix(o.Failure, " (and 2 more)") {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if n := len(requests.Requests()); n != 5 {
+		t.Errorf("%d requests, want one for the Deployment, one for its ReplicaSet and three for the pods", n)
 	}
 }
 
