@@ -38,6 +38,7 @@ what was changed there goes back to what was delivered.`,
 
 type leaseFields struct {
 	Held     bool          `json:"held"`
+	Over     bool          `json:"over,omitempty"` // it ran out or was broken, and is free in a few seconds
 	Mode     lease.Mode    `json:"mode,omitempty"`
 	Holder   string        `json:"holder,omitempty"`
 	User     string        `json:"user,omitempty"`
@@ -84,6 +85,7 @@ func leaseOf(s lease.State) leaseFields {
 	f.Mode, f.Holder, f.User, f.Purpose, f.Covers = s.Mode, s.Holder, s.User, s.Purpose, s.Covers
 	f.Acquired, f.Renewed, f.Expires = set(s.Acquired), set(s.Renewed), set(s.Expires)
 	f.Seconds = max(0, left(s).Seconds())
+	f.Over = s.WasBroken() || !s.Expires.IsZero() && left(s) <= 0
 	return f
 }
 
@@ -117,6 +119,8 @@ func leaseLine(s lease.State) string {
 		line = "held by " + who
 	}
 	switch {
+	case s.WasBroken():
+		return fmt.Sprintf("%s until %s; it is free in a few seconds", line, s.Broken)
 	case s.Expires.IsZero():
 	case left(s) > 0:
 		line += fmt.Sprintf(" until %s (%s left)", s.Expires.UTC().Format(time.RFC3339), left(s))

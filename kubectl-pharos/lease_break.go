@@ -82,8 +82,8 @@ func (o *leaseBreakOptions) breakLease(ctx context.Context, m *lease.Manager, ta
 			Next: "It is not the lease of --holder any more. Look at whose it is: kubectl pharos lease show -o wide", Err: other}
 	}
 	if a.DryRun {
-		if !now.Held {
-			return "", notSo("there is nothing to break: the lease of target %q is free", target)
+		if !now.Held || now.WasBroken() {
+			return "", nothingToBreak(target, now)
 		}
 		return "would be broken: " + leaseLine(now), nil
 	}
@@ -95,13 +95,17 @@ func (o *leaseBreakOptions) breakLease(ctx context.Context, m *lease.Manager, ta
 	a.report(report)
 	o.say(report)
 	if errors.Is(err, lease.ErrNotHeld) {
-		err = notSo("there is nothing to break: the lease of target %q is free", target)
+		err = nothingToBreak(target, now)
 	}
 	after, lookErr := m.Inspect(ctx)
 	if lookErr == nil {
 		a.leaseFields = leaseOf(after)
 	}
 	return "broken, which was " + leaseLine(now), errors.Join(lifecycle.TargetError(err), lifecycle.TargetError(lookErr))
+}
+
+func nothingToBreak(target string, now lease.State) error {
+	return notSo("there is nothing to break: the lease of target %q is %s", target, leaseLine(now))
 }
 
 // say says what was opened.

@@ -64,7 +64,7 @@ func (o *leaseShowOptions) run(ctx context.Context) error {
 	for _, line := range leaseDetails(st, gate, gateErr) {
 		linef(o.Out, "  %s", line)
 	}
-	if line := brokenLine(st); line != "" {
+	if line := brokenLine(st); line != "" && !st.WasBroken() {
 		linef(o.Out, "  %s", line)
 	}
 	if o.output.format() == "wide" && st.Held {

@@ -196,7 +196,7 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	for _, line := range leaseDetails(st.Lease, st.Gate, st.GateErr) {
 		linef(w, "          %s", indent(line))
 	}
-	if b := st.Lease.Broken; b != nil && st.Lease.Now.Sub(b.At) < brokenLately {
+	if b := st.Lease.Broken; b != nil && !st.Lease.WasBroken() && st.Lease.Now.Sub(b.At) < brokenLately {
 		linef(w, "          %s", brokenLine(st.Lease))
 	}
 	if st.Applied != nil {

@@ -67,7 +67,7 @@ func (b *Broken) String() string {
 
 // over says that nobody has the lease any more, though others may still have to
 // wait for the grace.
-func (s State) over() bool { return !s.Held || s.brokenFor(s.Holder) }
+func (s State) over() bool { return !s.Held || s.WasBroken() }
 
 // brokenFor says that it was holder whose lease was broken last.
 func (s State) brokenFor(holder string) bool { return s.Broken != nil && s.Broken.Holder == holder }

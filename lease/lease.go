@@ -52,6 +52,10 @@ func (s State) Who() string {
 	return oneLine(s.Holder)
 }
 
+// WasBroken says that it is Holder's lease that was broken: nobody has it any more,
+// and others can acquire it after the grace.
+func (s State) WasBroken() bool { return s.brokenFor(s.Holder) }
+
 // HeldError is returned by Acquire when somebody else holds the lease.
 type HeldError struct {
 	Target string
@@ -66,7 +70,7 @@ func (e *HeldError) Error() string {
 		fmt.Fprintf(&b, " in mode %s", e.State.Mode)
 	}
 	switch {
-	case e.State.brokenFor(e.State.Holder):
+	case e.State.WasBroken():
 		fmt.Fprintf(&b, " and was broken by %s at %s: it can be acquired in a few seconds", e.State.Broken.By, e.State.Broken.At.Format(time.RFC3339))
 	case e.State.Expires.IsZero():
 		b.WriteString(" until it is released")

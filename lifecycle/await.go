@@ -105,9 +105,8 @@ func (o *operation) blocked(s lease.State, err error) error {
 		err = &lease.HeldError{Target: o.Target, State: s, Now: s.Now}
 	}
 	next := "Wait for it with --wait, or look at it with: kubectl pharos lease show"
-	broken := s.Broken != nil && s.Broken.Holder == s.Holder
 	switch {
-	case broken, !s.Expires.IsZero() && !s.Expires.After(s.Now):
+	case s.WasBroken(), !s.Expires.IsZero() && !s.Expires.After(s.Now):
 		next = "Run the same command again in a few seconds, or let it wait: --wait 30s"
 	case s.Mode == lease.ModeMaintain:
 		next = "It ends when the target is live again: kubectl pharos maintenance off\n" +
