@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/pharos-dev/pharos/internal/argo"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/reaper/inventory"
 	"github.com/pharos-dev/pharos/receipt"
@@ -17,8 +18,10 @@ import (
 type InventoryRequest struct {
 	// Config is how; REST and Target are filled in.
 	Config inventory.Config
-	// Namespaces are looked into. The default is the target's own and those of the
-	// objects of the applied receipt. AllNamespaces looks into all.
+	// Namespaces are looked into, and of the applied receipt the objects in them and in
+	// no namespace. The default is the target's own and those of the receipt's objects but for
+	// Applications of Argo CD, whose namespace is the cluster's. AllNamespaces looks
+	// into all.
 	Namespaces    []string
 	AllNamespaces bool
 }
@@ -38,8 +41,13 @@ func Inventory(ctx context.Context, t Target, o Options, r InventoryRequest) (in
 			return inventory.Report{}, err
 		}
 	}
-	if len(request.Namespaces) == 0 && !request.AllNamespaces && t.Name != "" {
-		request.Namespaces = namespacesOf(t, request.Declared)
+	switch d := request.Declared; {
+	case d != nil && len(r.Namespaces) > 0:
+		d.Objects = slices.DeleteFunc(d.Objects, func(o inventory.DeclaredObject) bool {
+			return o.Namespace != "" && !slices.Contains(r.Namespaces, o.Namespace)
+		})
+	case len(r.Namespaces) == 0 && !r.AllNamespaces && t.Name != "":
+		request.Namespaces = namespacesOf(t, d)
 	}
 	r.Config.REST, r.Config.Target = o.REST, t.Name
 	i, err := inventory.New(r.Config)
@@ -166,6 +174,7 @@ func namespacesOf(t Target, d *inventory.Declaration) []string {
 	if d != nil {
 		for _, o := range d.Objects {
 			switch {
+			case o.Group == argo.Group && o.Kind == argo.KindApplication:
 			case o.Namespace != "":
 				names = append(names, o.Namespace)
 			case o.Group == "" && o.Kind == "Namespace":

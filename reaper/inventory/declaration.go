@@ -12,8 +12,8 @@ import (
 type Declaration struct {
 	// Of names it for people, such as "receipt 3f2a9c81b0d2".
 	Of string
-	// Objects are all of it. Those in namespaces that are not looked into are not
-	// looked for.
+	// Objects are looked for wherever they are. Those in namespaces that are not looked
+	// into are asked for by name.
 	Objects []DeclaredObject
 	// Orphans are objects of earlier declarations that are still there, beside those
 	// that carry the label of Config.Target.
@@ -41,8 +41,7 @@ func (l *look) compare(ctx context.Context) {
 		return
 	}
 	d := &l.report.Declared
-	objects := slices.Clone(l.request.Declared.Objects)
-	objects = slices.DeleteFunc(objects, func(o DeclaredObject) bool { return !l.looksInto(o.Namespace) })
+	objects := l.request.Declared.Objects
 	d.Of, d.Objects = l.request.Declared.Of, len(objects)
 	there := l.lookUp(ctx, objects)
 	for n, o := range objects {

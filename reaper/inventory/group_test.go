@@ -149,3 +149,35 @@ func TestDurableBelongTogether(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// What is declared and says that it ends contradicts itself, whatever else it says.
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	maps := kubeclient.Resource{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespaced: true}
+	objects := map[string]reaper.Object{
+		"plain":    thing("", "ConfigMap", "shop", "plain", time.Hour, ours, nil),
+		"retained": thing("", "ConfigMap", "shop", "retained", time.Hour, isRetained, nil),
+		"waits":    thing("", "ConfigMap", "shop", "waits", time.Hour, isTransient, map[string]string{keys.TTL: "7d"}),
+		"due":      thing("", "ConfigMap", "shop", "due", time.Hour, isTransient, map[string]string{keys.TTL: "1m"}),
+		"wrong":    thing("", "ConfigMap", "shop", "wrong", time.Hour, isTransient, map[string]string{keys.TTL: "soon"}),
+		"going":    thing("", "ConfigMap", "shop", "going", time.Hour, ours, nil),
+	}
+	d, page := &Declaration{}, []seen{}
+	for name, o := range objects {
+		d.Objects = append(d.Objects, DeclaredObject{Ref: refOf(o)})
+		if name == "going" {
+			o.Deleted = noon.Add(-time.Hour)
+		}
+		page = append(page, seen{Object: o})
+	}
+	l := looked(Config{Target: "devbox"}, Request{AllNamespaces: true, Declared: d})
+	l.add(maps, page)
+	l.conclude()
+	var got []string
+	for _, f := range l.report.Findings {
+		got = append(got, string(f.Problem)+" "+f.Object.Name)
+	}
+	if want := "[Contradictory due Contradictory waits Contradictory wrong Stuck going]"; fmt.Sprint(got) != want || len(l.report.Transient) > 0 {
+		t.Errorf("%v, want %s; transient %+v", got, want, l.report.Transient)
+	}
+}

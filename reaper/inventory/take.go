@@ -218,12 +218,6 @@ func (l *look) declaredNamespaces() []string {
 	return slices.Compact(names)
 }
 
-// looksInto says whether what is in a namespace is of the request, as all is that is
-// in none.
-func (l *look) looksInto(namespace string) bool {
-	return namespace == "" || l.request.AllNamespaces || slices.Contains(l.report.Namespaces, namespace)
-}
-
 // complete says whether the whole of a resource was listed where the namespace is.
 func (l *look) complete(r kubeclient.Resource, namespace string) bool {
 	return l.read[cell{r.String(), ""}] || r.Namespaced && l.read[cell{r.String(), namespace}]
