@@ -107,8 +107,11 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 	}
 	res.Outcome = Deleted
 	err = e.delete(ctx, r, res.Object)
-	if kubeclient.NotFound(err) {
+	switch {
+	case kubeclient.NotFound(err):
 		return Result{Outcome: Gone, Object: o}, nil
+	case r.isNamespaces() && kubeclient.Refused(err) && !apierrors.IsConflict(err):
+		e.unmark(ctx, res.Object)
 	}
 	return res, err
 }

@@ -15,7 +15,8 @@ import (
 // Notify records a warning Event on the object with this UID if it ends within
 // Config.NotifyBefore, and notes on the object (pharos.dev/notified) for which deadline
 // it did: once for each, whatever was killed in between. With the outcome Waiting and
-// a deadline within NotifyBefore it was recorded, now or before. A dry run only reads.
+// a deadline within NotifyBefore it was recorded, now or before; without an outcome it is
+past its end. A dry run only reads.
 //
 // Where the object cannot be annotated the Event's name still keeps it from being
 // recorded twice for as long as the cluster keeps it, an hour by default.
@@ -44,7 +45,11 @@ func (e *Ender) notify(ctx context.Context, r Resource, o reaper.Object, uid str
 		}
 		deadline := reaper.FormatTime(res.Decision.Deadline)
 		note := fmt.Sprintf("It is transient and is deleted at %s, unless that is put off: kubectl pharos touch, extend or retain.", deadline)
-		if err := e.record(ctx, r, seen, corev1.EventTypeWarning, reasonEndsSoon, note, deadline); err != nil {
+		err = e.record(ctx, r, seen, corev1.EventTypeWarning, reasonEndsSoon, note, deadline)
+		switch {
+		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+			return withNamespace(res), nil
+		case err != nil:
 			return res, err
 		}
 		err = e.annotate(ctx, r, &res.Object, keys.Notified, deadline)
@@ -62,4 +67,11 @@ func (e *Ender) toNotify(res Result) bool {
 	d := res.Decision
 	return res.Outcome == Waiting && e.config.NotifyBefore > 0 && d.Deadline.Sub(e.clock.Now()) <= e.config.NotifyBefore &&
 		res.Object.Annotations[keys.Notified] != reaper.FormatTime(d.Deadline)
+}
+
+// withNamespace is what becomes of an object whose namespace is deleted.
+func withNamespace(res Result) Result {
+	res.Outcome = Kept
+	res.Decision = reaper.Decision{Verdict: reaper.Keep, Reason: reaper.Owned, Message: "it ends with its namespace"}
+	return res
 }

@@ -122,9 +122,8 @@ func (e *Ender) meet(ctx context.Context, r Resource, o reaper.Object, t *tally,
 	switch {
 	case res.Decision.Reason == reaper.NoIntent:
 		return
-	case res.Decision.Verdict == reaper.Delete && t.endsWithNamespace(o):
-		res.Outcome, res.Decision.Verdict, res.Decision.Reason, res.Decision.Message = Kept, reaper.Keep, reaper.Owned, "it ends with its namespace"
-		t.seen(Item{r, res, nil})
+	case res.Decision.Verdict != reaper.Refuse && t.endsWithNamespace(o):
+		t.seen(Item{r, withNamespace(res), nil})
 	case res.Decision.Verdict == reaper.Delete:
 		start(func() error {
 			res, err := e.End(ctx, r, o.Namespace, o.Name, o.UID)
@@ -136,7 +135,10 @@ func (e *Ender) meet(ctx context.Context, r Resource, o reaper.Object, t *tally,
 		})
 	case e.toNotify(res):
 		start(func() error {
-			if _, err := e.Notify(ctx, r, o.Namespace, o.Name, o.UID); err != nil && ctx.Err() == nil {
+			told, err := e.Notify(ctx, r, o.Namespace, o.Name, o.UID)
+			if err == nil && told.Outcome != "" { // without one it is past its end meanwhile
+				res = told
+			} else if err != nil && ctx.Err() == nil {
 				t.find(Item{r, res, err}, Failed, err.Error())
 			}
 			t.seen(Item{r, res, nil})

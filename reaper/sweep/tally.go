@@ -19,7 +19,7 @@ type tally struct {
 	at ResourceCounts
 	// first is the index of its first finding; omitted how many of it are only counted.
 	first, omitted int
-	// ending are the namespaces that were deleted, or would be.
+	// ending are the namespaces that are being deleted, or would be.
 	ending map[string]bool
 }
 
@@ -67,6 +67,9 @@ func (t *tally) seen(i Item) {
 	defer t.mu.Unlock()
 	t.at.Seen++
 	t.at.add(i.Outcome, 1)
+	if i.Resource.isNamespaces() && i.Decision.Reason == reaper.Terminating {
+		t.ending[i.Object.Name] = true
+	}
 }
 
 // ended counts an object that was to be ended, and tells of it.
