@@ -27,6 +27,8 @@
 //   - lifecycle/build/golang builds Go programs, lifecycle/registry holds
 //     images, lifecycle/render renders kustomize overlays from a Git tree,
 //     lifecycle/deliver/apply applies objects and waits for their health.
+//   - lifecycle/supervise restarts what is not healthy within a budget, and then
+//     parks it.
 //   - lifecycle/standard puts the usual set together.
 //   - kubectl-pharos is the plugin: flags in, one library call, printing out.
 //
