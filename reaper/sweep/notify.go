@@ -16,7 +16,7 @@ import (
 // Config.NotifyBefore, and notes on the object (pharos.dev/notified) for which deadline
 // it did: once for each, whatever was killed in between. With the outcome Waiting and
 // a deadline within NotifyBefore it was recorded, now or before; without an outcome it is
-past its end. A dry run only reads.
+// past its end. A dry run only reads.
 //
 // Where the object cannot be annotated the Event's name still keeps it from being
 // recorded twice for as long as the cluster keeps it, an hour by default.
