@@ -54,7 +54,7 @@ func (p Policy) check() error {
 		is   int64
 	}{{"Failures", int64(p.Failures)}, {"Restarts", int64(p.Restarts)}, {"Refill", int64(p.Refill)}, {"LongestPause", int64(p.LongestPause)}} {
 		if n.is < 0 {
-			errs = append(errs, fmt.Errorf("Policy.%s is less than zero", n.name))
+			errs = append(errs, fmt.Errorf("the policy's %s is less than zero", n.name))
 		}
 	}
 	return errors.Join(errs...)

@@ -81,7 +81,7 @@ func New(c Config) (*Supervisor, error) {
 		errs = append(errs, errors.New("Thing and Store are required"))
 	}
 	if c.Every < 0 || c.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("Every is %s and Timeout %s, want more than 0", c.Every, c.Timeout))
+		errs = append(errs, fmt.Errorf("the times Every (%s) and Timeout (%s) have to be more than 0", c.Every, c.Timeout))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("supervise: %w Config: %w", ErrInvalid, err)

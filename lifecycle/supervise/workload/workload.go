@@ -78,10 +78,10 @@ func New(c Config) (*Workload, error) {
 		errs = append(errs, errors.New("Client, Namespace and Name are required"))
 	}
 	if c.Kind.resource() == "" {
-		errs = append(errs, fmt.Errorf("Kind is %q, want Deployment, StatefulSet or DaemonSet", c.Kind))
+		errs = append(errs, fmt.Errorf("the Kind is %q, want Deployment, StatefulSet or DaemonSet", c.Kind))
 	}
 	if c.Patience < 0 {
-		errs = append(errs, fmt.Errorf("Patience is %s, want more than 0", c.Patience))
+		errs = append(errs, fmt.Errorf("the Patience is %s, want more than 0", c.Patience))
 	}
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("workload: %w Config: %w", supervise.ErrInvalid, errors.Join(errs...))
