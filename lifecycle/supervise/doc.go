@@ -36,7 +36,8 @@
 // A restart is written down before it is made. So a process that is killed at any
 // point may have counted a restart that it did not make, and never makes one that
 // it did not count: there are never more than the budget says. Several supervisors
-// of one thing share its budget, since whoever writes has to know what is stored.
+// of one thing share its budget, since whoever writes has to know what is stored; the
+// check of each is one in the row.
 //
 // What is stored and cannot be read is left as it is, and nothing is restarted
 // until a person has looked: [ErrDamaged].

@@ -75,7 +75,7 @@ var (
 func New(c Config) (*Workload, error) {
 	var errs []error
 	if c.Client == nil || c.Namespace == "" || c.Name == "" {
-		errs = append(errs, errors.New("Client, Namespace and Name are required"))
+		errs = append(errs, errors.New("the Client, Namespace and Name are required"))
 	}
 	if c.Kind.resource() == "" {
 		errs = append(errs, fmt.Errorf("the Kind is %q, want Deployment, StatefulSet or DaemonSet", c.Kind))
