@@ -212,7 +212,8 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		l := newLife(t)
 		l.Late, l.Restart = late, 1
 		lives := 1
-		for ; l.run(t); lives++ {
+		for lives < 20 && l.run(t) {
+			lives++
 		}
 		if lives != 6 {
 			t.Errorf("it took %d lives", lives)
