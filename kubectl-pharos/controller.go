@@ -19,13 +19,14 @@ type controllerOptions struct {
 	lease   string
 	targets []string
 	argoCD  string
+	sweep   sweepFlags
 }
 
 func newController(s *shared) *cobra.Command {
 	o := &controllerOptions{shared: s}
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Run the controller: health, metrics, and the watchdogs of leases",
+		Short: "Run the controller: health, metrics, the watchdogs of leases, and the sweep",
 		Long: `Run the controller.
 
 It serves /healthz, /readyz and /metrics, elects one leader among its replicas by the
@@ -38,12 +39,19 @@ ended, has Argo CD restore what they covered, and says in its log, in metrics an
 Events on the Lease what it opened and what did not become what is declared. It needs
 no repository.
 
+With --sweep the leader deletes what says that it is transient when it is past its end,
+as kubectl pharos reap does once. Without it nothing is ended.
+
 kubectl pharos deploy --controller-image installs it, with the rights that it uses.`,
 		Example: `  kubectl pharos controller --health-address :8081
 
   # Watch the lease of a target that Argo CD delivers
   kubectl pharos controller --leader-lease pharos/pharos-devbox.controller \
-    --watch-target pharos/devbox --argocd-namespace argocd`,
+    --watch-target pharos/devbox --argocd-namespace argocd
+
+  # Delete namespaces and ConfigMaps that are past their end, and warn an hour before
+  kubectl pharos controller --leader-lease pharos/pharos.controller \
+    --sweep namespaces,configmaps --notify-before 1h`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
@@ -52,6 +60,7 @@ kubectl pharos deploy --controller-image installs it, with the rights that it us
 	f.StringVar(&o.lease, "leader-lease", "", "The Lease by which replicas elect their leader, as NAMESPACE/NAME. The default is to elect none")
 	f.StringSliceVar(&o.targets, "watch-target", nil, "A target whose lease the leader watches, as NAMESPACE/TARGET. May be repeated. The default is none")
 	f.StringVar(&o.argoCD, "argocd-namespace", "", "The namespace of the Argo CD that delivers the targets of --watch-target. The default is that none does")
+	o.sweep.add(cmd)
 	return cmd
 }
 

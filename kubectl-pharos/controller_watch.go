@@ -37,7 +37,7 @@ func (o *controllerOptions) controller() (*controller.Controller, error) {
 
 // configure fills in what asks a cluster.
 func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) error {
-	errs := []error{o.checkArgoCD()}
+	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, c.Log)}
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)

@@ -90,6 +90,15 @@ func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
 	if err != nil {
 		res.Outcome, res.Object = "", o
 	}
+	var late time.Duration
+	if !res.Decision.Deadline.IsZero() {
+		late = max(0, now.Sub(res.Decision.Deadline))
+	}
+	s.observed(Item{r, res, err}, late)
+	s.log(o, res, err)
+}
+
+func (s *sweeping) log(o reaper.Object, res Result, err error) {
 	log := s.ender.config.Log.With("object", o.String())
 	switch {
 	case err != nil:
@@ -101,11 +110,6 @@ func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
 	case res.Outcome == Refused:
 		log.Warn("it is past its end and stays", "reason", res.Decision.Reason, "message", res.Decision.Message)
 	}
-	var late time.Duration
-	if !res.Decision.Deadline.IsZero() {
-		late = max(0, now.Sub(res.Decision.Deadline))
-	}
-	s.observed(Item{r, res, err}, late)
 }
 
 // lookedAt is what an end came to.
