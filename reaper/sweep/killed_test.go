@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
-// The environment of a process that makes one pass, to be killed.
+// The environment of a process that makes one pass, to be killed or measured.
 const childConfig, childNamespace = "SWEEP_TEST_KUBECONFIG", "SWEEP_TEST_NAMESPACE"
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func killable(c *sweep.Config) {
-	c.DeletesPerSecond, c.ConcurrentDeletes, c.Events, c.NotifyBefore = -1, 1, true, time.Hour
+	c.DeletesPerSecond, c.ConcurrentDeletes, c.Events, c.NotifyBefore = -1, 4, true, time.Hour
 }
 
 func onePass(kubeconfig, namespace string) error {
@@ -50,6 +51,9 @@ func onePass(kubeconfig, namespace string) error {
 		return err
 	}
 	_, err = e.Pass(context.Background(), sweep.PassOptions{Namespace: namespace, Resources: []string{"configmaps", "namespaces"}})
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	fmt.Print(memory.Sys) // what it took of the system, at its largest
 	return err
 }
 
