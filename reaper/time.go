@@ -13,7 +13,7 @@ var ErrTime = errors.New("not a time")
 
 // TimePattern is the regular expression (RE2) of a time's form. A time is also one that
 // there is, of the years 2000 to 9899.
-const TimePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+const TimePattern = `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 
 var timeForm = lazyregexp.New(TimePattern)
 

@@ -101,10 +101,12 @@ const (
 
 	// Tier is the label on what was created within a tier; its value is the tier's
 	// name. Admitted is the annotation that says by which admission, and with which
-	// requests: a JSON object. TierLedger is the label on the tier's ledger.
+	// requests: a JSON object. TierLedger is the label on the tier's ledger, and
+	// TierPolicy that on its admission policy and quotas.
 	Tier       = "pharos.dev/tier"
 	Admitted   = "pharos.dev/admitted"
 	TierLedger = "pharos.dev/tier-ledger"
+	TierPolicy = "pharos.dev/tier-policy"
 
 	// SecretValues is the annotation by which a Secret says what its values in Git
 	// are; SecretValuesHarmless, that anybody may read them, is the only value.
