@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type inventoryOptions struct {
 	namespaces    []string
 	allNamespaces bool
 	exclude       []string
+	tiers         []string
 	maxTTL        duration
 	record        bool
 }
@@ -66,10 +68,13 @@ printed.`,
 	f.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "Look only into these namespaces")
 	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Look into all namespaces, and at custom resources that have none")
 	f.StringSliceVar(&o.exclude, "exclude", nil, "Resources not to look at, such as ciliumidentities.cilium.io")
-	f.Var(&o.maxTTL, "max-ttl", "Report what is transient and there for longer after its last activity, such as 7d")
+	f.StringSliceVar(&o.tiers, "tier", nil, "Tiers, and how long what is transient may be there in them after its last activity, such as agents=36h")
+	f.Var(&o.maxTTL, "max-ttl", "How long it may be there if it is of no such tier, such as 7d. The default is for as long as it says")
 	f.BoolVar(&o.record, "record", false, "Keep what was counted in a ConfigMap of the target's namespace, for trends")
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
-	_ = cmd.RegisterFlagCompletionFunc("exclude", cobra.NoFileCompletions)
+	for _, name := range []string{"exclude", "tier", "max-ttl"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
 	cmd.AddCommand(newInventoryOwn(s))
 	return cmd
 }
@@ -100,9 +105,9 @@ func (o *inventoryOptions) run(ctx context.Context) error {
 		}
 		r.Namespaces = []string{namespace}
 	}
-	if o.maxTTL > 0 {
-		tier := inventory.Tier{Name: "of --max-ttl", MaxTTL: time.Duration(o.maxTTL)}
-		r.Config.Tier = func(reaper.Object) (inventory.Tier, bool) { return tier, true }
+	r.Config.MaxTTL = time.Duration(o.maxTTL)
+	if r.Config.Tiers, err = tiersOf(o.tiers); err != nil {
+		return err
 	}
 	report, err := standard.Inventory(ctx, t, so, r)
 	if err != nil {
@@ -124,4 +129,21 @@ func (o *inventoryOptions) run(ctx context.Context) error {
 		return errNotSo
 	}
 	return nil
+}
+
+// tiersOf reads tiers NAME=DURATION.
+func tiersOf(args []string) ([]reaper.Tier, error) {
+	var tiers []reaper.Tier
+	for _, arg := range args {
+		name, longest, ok := strings.Cut(arg, "=")
+		d, err := reaper.ParseDuration(longest)
+		if !ok || name == "" {
+			err = fmt.Errorf("%q is not NAME=DURATION, such as agents=36h", arg)
+		}
+		if err != nil {
+			return nil, misused{fmt.Errorf("--tier: %w", err)}
+		}
+		tiers = append(tiers, reaper.Tier{Name: name, MaxTTL: d})
+	}
+	return tiers, nil
 }

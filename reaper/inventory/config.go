@@ -16,13 +16,6 @@ import (
 	"github.com/pharos-dev/pharos/reaper"
 )
 
-// Tier is how long transient objects of some use may be there.
-type Tier struct {
-	Name string
-	// MaxTTL is how long one may be there after its last activity.
-	MaxTTL time.Duration
-}
-
 // Config is what an Inventory is made of. Its zero values are the defaults, but for
 // REST.
 type Config struct {
@@ -33,9 +26,13 @@ type Config struct {
 	// Target is the name of the target whose label pharos.dev/target marks what was
 	// delivered to it. By default only the names in a Declaration tell that.
 	Target string
-	// Tier says which tier an object is of, and false if it is of none. By default
-	// none is.
-	Tier func(reaper.Object) (Tier, bool)
+	// Tiers say how long transient objects may be there; of each only Name and MaxTTL
+	// count. An object's tier is what its label pharos.dev/tier says, or else that of
+	// its namespace. None by default.
+	Tiers []reaper.Tier
+	// MaxTTL is how long objects of no such tier may be there after their last
+	// activity. The default is for as long as they say.
+	MaxTTL time.Duration
 	// Exclude are resources that are not looked at, named as kubectl does, such as
 	// "ciliumidentities.cilium.io"; Secrets, Events and Endpoints never are. None by
 	// default.
@@ -71,13 +68,13 @@ func New(c Config) (*Inventory, error) {
 	if c.REST == nil {
 		return nil, errors.New("inventory: Config.REST is missing")
 	}
-	if c.Concurrency < 0 || c.LateAfter < 0 || c.StuckAfter < 0 {
-		return nil, fmt.Errorf("inventory: Config.Concurrency, LateAfter or StuckAfter is negative: %d, %s, %s", c.Concurrency, c.LateAfter, c.StuckAfter)
+	if c.Concurrency < 0 || c.LateAfter < 0 || c.StuckAfter < 0 || c.MaxTTL < 0 {
+		return nil, fmt.Errorf("inventory: Config.Concurrency, LateAfter, StuckAfter or MaxTTL is negative: %d, %s, %s, %s", c.Concurrency, c.LateAfter, c.StuckAfter, c.MaxTTL)
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	c.LateAfter = cmp.Or(c.LateAfter, DefaultLateAfter)
 	c.StuckAfter = cmp.Or(c.StuckAfter, DefaultStuckAfter)
-	c.Exclude = slices.Clone(c.Exclude)
+	c.Exclude, c.Tiers = slices.Clone(c.Exclude), slices.Clone(c.Tiers)
 	clock := &kubeclient.ServerClock{}
 	config := clock.Listen(c.REST)
 	config.QPS, config.RateLimiter = -1, nil // what is read at once is bounded

@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/reaper"
 )
@@ -44,14 +46,23 @@ func (g *group) add(l *look, c *collection, r kubeclient.Resource, s seen, cover
 		g.Overdue++
 		c.finding(Overdue, ref, r, fmt.Sprintf("it is past its end for %s: nothing has ended it; kubectl pharos reap does", reaper.FormatDuration(late)))
 	}
-	tier, of := Tier{}, false
-	if l.inventory.config.Tier != nil {
-		tier, of = l.inventory.config.Tier(s.Object)
-	}
-	if idle := now.Sub(activityOf(s.Object).LastActive); of && tier.MaxTTL > 0 && idle > tier.MaxTTL {
+	tier, allows := l.tierOf(s.Object)
+	if idle := now.Sub(activityOf(s.Object).LastActive); allows > 0 && idle > allows {
 		g.OlderThanTier++
-		c.finding(OlderThanTier, ref, r, fmt.Sprintf("it is there for %s after its last activity, and the tier %s allows %s", reaper.FormatDuration(idle), tier.Name, reaper.FormatDuration(tier.MaxTTL)))
+		c.finding(OlderThanTier, ref, r, fmt.Sprintf("it is there for %s after its last activity, and %s allows %s", reaper.FormatDuration(idle), tier, reaper.FormatDuration(allows)))
 	}
+}
+
+// tierOf names the tier of an object, and says how long it may be there; zero is for
+// as long as it says.
+func (l *look) tierOf(o reaper.Object) (string, time.Duration) {
+	name := cmp.Or(o.Labels[keys.Tier], l.tiers[o.Namespace])
+	for _, t := range l.inventory.config.Tiers {
+		if t.Name == name {
+			return "the tier " + t.Name, t.MaxTTL
+		}
+	}
+	return "what is of no tier", l.inventory.config.MaxTTL
 }
 
 func (g *group) conclude() Group {

@@ -48,8 +48,11 @@ func lines(findings []Finding) string {
 
 func TestTransientIsCounted(t *testing.T) {
 	t.Parallel()
-	tier := func(o reaper.Object) (Tier, bool) { return Tier{"preview", 48 * time.Hour}, o.Name != "untiered" }
-	l := looked(Config{Tier: tier}, Request{AllNamespaces: true})
+	l := looked(Config{Tiers: []reaper.Tier{{Name: "preview", MaxTTL: 48 * time.Hour}, {Name: "long", MaxTTL: 240 * time.Hour}}, MaxTTL: 72 * time.Hour}, Request{AllNamespaces: true})
+	l.tiers["shop"] = "preview"
+	long, none, other := pod("long", 80*time.Hour, keys.TTL, "7d"), pod("none", 80*time.Hour, keys.TTL, "7d"), pod("other", 70*time.Hour, keys.TTL, "7d")
+	long.Labels, none.Labels = map[string]string{keys.Intent: "transient", keys.Tier: "long"}, map[string]string{keys.Intent: "transient", keys.Tier: "unheard-of"}
+	other.Namespace = "elsewhere"
 	stuck, going := pod("stuck", 3*time.Hour, keys.TTL, "1h"), pod("going", 3*time.Hour, keys.TTL, "1h")
 	stuck.Deleted, going.Deleted = noon.Add(-11*time.Minute), noon.Add(-9*time.Minute)
 	l.add(pods, []seen{
@@ -58,7 +61,7 @@ func TestTransientIsCounted(t *testing.T) {
 		pod("late", time.Hour+11*time.Minute, keys.TTL, "1h"),
 		pod("old", 72*time.Hour, keys.TTL, "7d"),
 		pod("in-use", 96*time.Hour, keys.TTL, "7d", keys.LastActive, "2026-03-04T11:00:00Z"),
-		pod("untiered", 71*time.Hour, keys.TTL, "7d"),
+		long, none, other,
 		pod("endless", time.Hour),
 		stuck, going,
 	})
@@ -67,14 +70,15 @@ func TestTransientIsCounted(t *testing.T) {
 		t.Fatalf("groups %+v", l.report.Transient)
 	}
 	got := l.report.Transient[0]
-	want := Group{Resource: "pods", Count: 9, Terminating: 2, MedianAge: int64(3 * time.Hour / time.Second), Oldest: Ref{Kind: "Pod", Namespace: "shop", Name: "in-use"},
-		OldestCreated: noon.Add(-96 * time.Hour), CreatedLastHour: 2, Overdue: 1, OlderThanTier: 1, Refused: 1}
+	want := Group{Resource: "pods", Count: 11, Terminating: 2, MedianAge: int64(3 * time.Hour / time.Second), Oldest: Ref{Kind: "Pod", Namespace: "shop", Name: "in-use"},
+		OldestCreated: noon.Add(-96 * time.Hour), CreatedLastHour: 2, Overdue: 1, OlderThanTier: 2, Refused: 1}
 	if got != want {
 		t.Errorf("counted %+v\nwant    %+v", got, want)
 	}
 	const findings = `Refused endless: it is transient, and nothing says until when: annotate it with ` + keys.TTL + ` or ` + keys.ExpiresAt + `
 Stuck stuck: it is being deleted for 11m: whatever set its finalizers has not removed them
 Overdue late: it is past its end for 11m: nothing has ended it; kubectl pharos reap does
+OlderThanTier none: it is there for 3d8h after its last activity, and what is of no tier allows 3d
 OlderThanTier old: it is there for 3d after its last activity, and the tier preview allows 2d
 `
 	if got := lines(l.report.Findings); got != findings {
@@ -104,6 +108,17 @@ func TestClimbing(t *testing.T) {
 	}
 	if got := lines(l.report.Findings); got != "Climbing pods: there are ever more: 8 now, about +1 an hour over 9 readings since 2026-03-04T04:00:00Z\n" {
 		t.Errorf("findings %s", got)
+	}
+	// Of more samples than are kept, whoever wrote them, only the last ones count.
+	var many []Sample
+	for n := range 100_000 {
+		many = append(many, Sample{Time: noon.Add(time.Duration(n-100_000) * time.Second), Scope: "shop", Counts: map[string]int{"pods": n}})
+	}
+	l = looked(Config{}, Request{Namespaces: []string{"shop"}, Samples: many})
+	l.add(pods, []seen{pod("a", time.Minute, keys.TTL, "1h")})
+	l.conclude()
+	if trend := l.report.Transient[0].Trend; trend != nil { // they span no hour
+		t.Errorf("trend %+v", trend)
 	}
 	// What could not be read now has no trend.
 	l = looked(Config{}, Request{Namespaces: []string{"shop"}, Samples: samples})

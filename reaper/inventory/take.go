@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/reaper"
 )
@@ -71,12 +72,14 @@ type look struct {
 	// kinds are the resources by group and kind, stale the groups that may have more.
 	kinds map[[2]string]kubeclient.Resource
 	stale map[string]bool
+	// tiers are those of the namespaces.
+	tiers map[string]string
 	collection
 	report Report
 }
 
 func newLook(i *Inventory, r Request) *look {
-	l := &look{inventory: i, request: r, read: map[cell]bool{}, kinds: map[[2]string]kubeclient.Resource{}, stale: map[string]bool{}, collection: newCollection()}
+	l := &look{inventory: i, request: r, read: map[cell]bool{}, kinds: map[[2]string]kubeclient.Resource{}, stale: map[string]bool{}, tiers: map[string]string{}, collection: newCollection()}
 	l.report.Coverage = slices.Clone(r.Coverage)
 	if !r.AllNamespaces {
 		l.report.Namespaces = slices.Compact(slices.Sorted(slices.Values(r.Namespaces)))
@@ -154,6 +157,7 @@ func (l *look) readNamespaces(ctx context.Context) {
 		}
 	}
 	for _, ns := range all {
+		l.tiers[ns.Name] = ns.Labels[keys.Tier]
 		if where, _ := l.partition.place(ns.Object); where == transient {
 			l.partition.ending[ns.Name] = true
 		}

@@ -91,7 +91,7 @@ func (l *look) concludeTrends() {
 	now := l.report.Sample()
 	samples := slices.DeleteFunc(slices.Clone(l.request.Samples), func(s Sample) bool { return s.Scope != now.Scope || !s.Time.Before(now.Time) })
 	slices.SortFunc(samples, func(a, b Sample) int { return a.Time.Compare(b.Time) })
-	samples = append(samples, now)
+	samples = append(samples[max(0, len(samples)-MaxSamples):], now)
 	for n := range l.report.Transient {
 		g := &l.report.Transient[n]
 		var readings []reading
