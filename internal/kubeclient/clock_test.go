@@ -43,13 +43,14 @@ func TestServerClock(t *testing.T) {
 			}
 			resp.Body.Close()
 		}
-		if got := c.Now(); !got.Equal(time.Now()) {
-			t.Errorf("before an answer it is %s", got)
+		ask("")
+		if got := c.Now(); !got.Equal(time.Now()) || c.Heard() {
+			t.Errorf("before an answer with a Date it is %s", got)
 		}
 		server := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 		ask(server.Format(http.TimeFormat))
 		<-time.After(90 * time.Second) // of the bubble
-		if got := c.Now(); !got.Equal(server.Add(90 * time.Second)) {
+		if got := c.Now(); !got.Equal(server.Add(90*time.Second)) || !c.Heard() {
 			t.Errorf("90 s after an answer it is %s", got)
 		}
 		for _, none := range []string{"", "yesterday"} {

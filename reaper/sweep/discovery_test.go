@@ -85,7 +85,7 @@ func TestResources(t *testing.T) {
 		t.Fatalf("got %q, %v, %v", names(chosen), gaps, err)
 	}
 	for _, want := range []string{"ConfigMap: the API server has no such resource: is it configmaps?", "bindings: it cannot be listed, watched and deleted",
-		"deployments: the API server has no such resource: is it deployments.apps?", "nothing.example.org: the API server has no such resource"} {
+		"deployments: the API server has no such resource: is it deployments.apps?", "nothing.example.org: the API server has no such resource: see kubectl api-resources -o name"} {
 		if !slices.ContainsFunc(gaps, func(g sweep.Gap) bool { return g.What+": "+g.Why == want }) {
 			t.Errorf("%q is not among %v", want, gaps)
 		}

@@ -28,6 +28,19 @@
 // goes with the namespace. What changes the Namespace object itself in between, a
 // longer TTL or another intent, is safe.
 //
+// # Rights
+//
+// For each resource that is swept:
+//
+//   - {apiGroups: [GROUP], resources: [RESOURCE], verbs: [list, get, delete]}
+//
+// and in addition watch for a [Sweeper], patch for Config.NotifyBefore, which leaves a
+// note on the objects that were warned of, and create for events of events.k8s.io for
+// that and Config.Events. To end namespaces it takes patch for namespaces, which are
+// marked, and list for everything that can be in them, Secrets included: only
+// metadata is read, but Kubernetes has no right for just that. Resources that are in
+// Config.Unseen are not looked at, and keep no namespace, whatever they say.
+//
 // # Everything can be killed
 //
 // Nothing that counts is only in memory. A process that is killed leaves objects that

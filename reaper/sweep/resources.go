@@ -39,10 +39,14 @@ func (e *Ender) Resources(ctx context.Context, names []string) ([]Resource, []Ga
 	return chosen, gaps, nil
 }
 
-func (e *Ender) discover(ctx context.Context) ([]kubeclient.Resource, []schema.GroupVersion, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.config.RequestTimeout)
-	defer cancel()
-	return kubeclient.Discover(ctx, e.plain)
+func (e *Ender) discover(ctx context.Context) (all []kubeclient.Resource, stale []schema.GroupVersion, err error) {
+	err = kubeclient.Retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, e.config.RequestTimeout)
+		defer cancel()
+		all, stale, err = kubeclient.Discover(ctx, e.plain)
+		return err
+	})
+	return all, stale, err
 }
 
 var needed = []string{"list", "watch", "delete"}
@@ -115,5 +119,5 @@ func whyMissing(name string, all []kubeclient.Resource, stale []schema.GroupVers
 			return fmt.Sprintf("the API server has no such resource: is it %s?", r)
 		}
 	}
-	return "the API server has no such resource"
+	return "the API server has no such resource: see kubectl api-resources -o name"
 }
