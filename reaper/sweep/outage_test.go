@@ -298,3 +298,21 @@ func TestSweepLeavesNoGoroutine(t *testing.T) {
 		t.Errorf("it still knows of %v", s)
 	}
 }
+
+// unstreamed is the connection to a server that refuses to stream lists.
+func unstreamed(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noStreams{next} })
+	return config
+}
+
+type noStreams struct{ next http.RoundTripper }
+
+func (n noStreams) RoundTrip(r *http.Request) (*http.Response, error) {
+	if q := r.URL.Query(); streams(r) {
+		q.Del("resourceVersionMatch") // without which that is invalid, as for a server that cannot do it
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = q.Encode()
+	}
+	return n.next.RoundTrip(r)
+}
