@@ -95,7 +95,9 @@ func (o *reapOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config.DryRun = dryRun
+	if config.DryRun = dryRun; dryRun {
+		config.DeletesPerSecond = -1 // it deletes nothing
+	}
 	if !dryRun && !o.yes && terminal(o.In) {
 		if err := o.confirm(ctx, config); err != nil {
 			return err

@@ -98,7 +98,9 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 		}
 	}
 	if res.Outcome != "" {
-		e.unmark(ctx, res.Object)
+		if r.isNamespaces() && seen.Deleted.IsZero() {
+			e.unmark(ctx, res.Object)
+		}
 		return res, nil
 	}
 	if e.config.DryRun {

@@ -252,3 +252,29 @@ func TestNamespaceThatCannotBeLookedAt(t *testing.T) {
 	w.endNamespace(ender(t, all), ns, sweep.Deleted)
 	w.wantEnding()
 }
+
+// Several that end the same namespace do not keep each other from it.
+func TestNamespaceThatSeveralEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ns := w.over()
+	outcomes := make(chan sweep.Outcome)
+	for range 4 {
+		e := w.ender()
+		go func() {
+			res, err := e.End(t.Context(), namespaces, "", ns.Name, string(ns.UID))
+			if err != nil {
+				t.Error(err)
+			}
+			outcomes <- res.Outcome
+		}()
+	}
+	got := map[sweep.Outcome]int{}
+	for range 4 {
+		got[<-outcomes]++
+	}
+	if got[sweep.Deleted] != 1 || got[sweep.Deleted]+got[sweep.Kept]+got[sweep.Gone] != 4 {
+		t.Errorf("got %v, want one that deleted it", got)
+	}
+	w.wantEnding()
+}

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,10 +12,19 @@ import (
 	"github.com/pharos-dev/pharos/reaper"
 )
 
-// mark says on a namespace that it is about to be deleted, so that whoever changes it
-// from now on is seen by the precondition of the deletion.
+// recently is for how long a mark is as good as a new one: several that end the same
+// namespace would else only see each other's marks.
+const recently = time.Minute
+
+// mark says on a namespace that it is about to be deleted, to whoever would put
+// something into it.
 func (e *Ender) mark(ctx context.Context, o *reaper.Object) error {
-	return e.annotate(ctx, namespaces, o, keys.Ending, reaper.FormatTime(e.clock.Now()))
+	now := e.clock.Now()
+	at, err := reaper.ParseTime(o.Annotations[keys.Ending])
+	if err == nil && now.Sub(at).Abs() < recently {
+		return nil
+	}
+	return e.annotate(ctx, namespaces, o, keys.Ending, reaper.FormatTime(now))
 }
 
 // unmark takes the mark of a namespace back that is not deleted, if it has one.
