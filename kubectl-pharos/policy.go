@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/policy"
@@ -42,7 +43,7 @@ Whoever creates one of the resources in the namespaces has to say that it is
 transient, whose it is, and until when, in the grammar of intents and within the
 tier. Updates of an intent are held to the same. What has an owner, such as a
 Deployment's pods, is left alone. Without --namespace it is for all namespaces with
-the label pharos.dev/tier=TIER, and there are no quotas.
+the label ` + keys.Tier + `=TIER, and there are no quotas.
 
 With --check it tells instead which existing objects would have been refused. The exit
 code is 1 if there are any, or if something could not be looked at.`,
@@ -54,7 +55,7 @@ code is 1 if there are any, or if something could not be looked at.`,
 
   # For all namespaces that say that they are of the tier
   kubectl pharos policy agents --resources pods,jobs.batch | kubectl apply -f -
-  kubectl label namespace sandboxes pharos.dev/tier=agents`,
+  kubectl label namespace sandboxes ` + keys.Tier + `=agents`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.tier.Name = args[0]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
 )
 
@@ -17,7 +18,7 @@ func newTouch(s *shared) *cobra.Command {
 		Short: "Say that something transient is in use",
 		Long: `Say that something transient is in use, so that its TTL counts from now.
 
-The time is the API server's. What says in pharos.dev/expires-at when it ends is not
+The time is the API server's. What says in ` + keys.ExpiresAt + ` when it ends is not
 longer there by it: extend it. Reading an object is no activity.`,
 		Example: `  kubectl pharos touch namespace/preview-42
 
