@@ -42,4 +42,25 @@
 //   - Nothing declares it: Pharos (the label pharos.dev/target), Argo CD, Flux, Helm,
 //     kapp, an ApplySet or cli-utils.
 //   - If it is a namespace: nothing in it is to outlive it, see [Outlives].
+//
+// # Change an end
+//
+// A [Client] touches, extends and retains objects. Each is named by its UID, which is a
+// precondition, and what was decided by what was read also by its resourceVersion.
+//
+// # Create within limits
+//
+// [Client.Create] admits an object within a [Tier] and creates it. What was admitted
+// stands in a ledger, a ConfigMap that is written by compare-and-swap only, in this
+// order: the admission, the object, and that the object is there. So no limit is ever
+// exceeded by what Create made, and a process that is killed on the way leaves at most
+// an admission, which ends by itself. What is gone makes room when somebody looks for
+// some. What is left:
+//
+//   - An object that the API server creates more than two minutes after its admission,
+//     against all timeouts, may be one too many. It is counted from then on.
+//   - Replicas that are added later request more than was admitted.
+//   - A ledger that is deleted begins anew with what is there of the kind that is
+//     created first. Who may write the ledger can say what they want.
+//   - API servers whose clocks differ count an hour by as much wrongly.
 package reaper

@@ -21,18 +21,18 @@ const MaxTierObjects = 4000
 // nothing.
 type Tier struct {
 	// Name is a DNS label of at most 40 characters.
-	Name string `json:"name"`
+	Name string
 	// MaxTTL is how long an object may be there after its last activity, and how far
 	// away its expiry may be, both with its grace. At most MaxDuration.
-	MaxTTL time.Duration `json:"maxTTL"`
+	MaxTTL time.Duration
 	// MaxObjects is how many there may be at once, at most MaxTierObjects.
-	MaxObjects int64 `json:"maxObjects"`
+	MaxObjects int64
 	// CPU is the sum of the requests in thousandths of a CPU, Memory in bytes; either
 	// can be Unlimited.
-	CPU    int64 `json:"cpu"`
-	Memory int64 `json:"memory"`
+	CPU    int64
+	Memory int64
 	// CreatesPerHour is how many may be created in any hour, or Unlimited.
-	CreatesPerHour int64 `json:"createsPerHour"`
+	CreatesPerHour int64
 }
 
 // ErrTier is matched by the error of a Tier that is none.
@@ -53,9 +53,12 @@ func (t Tier) Check() error {
 	if t.MaxObjects < 0 || t.MaxObjects > MaxTierObjects {
 		wrong("%d objects are not from 0 to %d", t.MaxObjects, MaxTierObjects)
 	}
-	for what, n := range map[string]int64{"a CPU of": t.CPU, "a memory of": t.Memory, "creates per hour of": t.CreatesPerHour} {
-		if n < Unlimited {
-			wrong("%s %d is neither a limit nor %d for none", what, n, Unlimited)
+	for _, limit := range []struct {
+		what string
+		is   int64
+	}{{"CPU", t.CPU}, {"memory", t.Memory}, {"creates per hour", t.CreatesPerHour}} {
+		if limit.is < Unlimited {
+			wrong("%d is no limit of %s, and none is %d", limit.is, limit.what, Unlimited)
 		}
 	}
 	return errors.Join(errs...)

@@ -23,6 +23,6 @@
 // in each of them. It counts owned objects too, and where it limits CPU or memory the
 // API server refuses pods that do not say what they request.
 //
-// Who gives an object an owner that is not there evades the policy, and has the
-// object deleted by Kubernetes' garbage collector.
+// Who gives an object an owner evades the policy. It ends with that owner then, and if
+// that is not there, Kubernetes' garbage collector deletes it at once.
 package policy
