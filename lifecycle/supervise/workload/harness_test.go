@@ -187,7 +187,7 @@ func (b *bench) step(s *supervise.Supervisor) supervise.Report {
 // park steps until it is parked, and returns how often it was restarted.
 func (b *bench) park(s *supervise.Supervisor, name string, replicas int) (restarts int) {
 	b.Helper()
-	for {
+	for restarts <= 10 {
 		b.pods(name, replicas, settled("CrashLoopBackOff"))
 		switch b.step(s).Action {
 		case supervise.Restart:
@@ -197,6 +197,8 @@ func (b *bench) park(s *supervise.Supervisor, name string, replicas int) (restar
 		case supervise.None, supervise.Wait:
 		}
 	}
+	b.Fatal("it is restarted without end")
+	return restarts
 }
 
 func (b *bench) get(name string) *appsv1.Deployment {
