@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/reaper"
@@ -38,7 +39,7 @@ func newReap(s *shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reap",
 		Short: "Delete once what is transient and past its end",
-		Long: `Delete once what says that it is transient (pharos.dev/intent) and is past its end.
+		Long: `Delete once what says that it is transient (` + keys.Intent + `) and is past its end.
 
 Each object is read anew and decided about right before it is deleted, and is deleted
 only as it was read. What is declared, retained, owned, the system's, or cannot be read
