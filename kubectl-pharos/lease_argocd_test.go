@@ -153,7 +153,10 @@ func TestLeaseWithArgoCD(t *testing.T) {
 	s.pharos(exitDone, []string{"__complete", "lease", "acquire", "--purpose", "a look", app, ""}, "\n:4\n")
 	s.pharos(exitDone, []string{"__complete", "lease", "acquire", "--purpose", "a look", "--exec", "--", "ma"}, ":0\n")
 	s.pharos(exitDone, []string{"__complete", "lease", "acquire", "--purpose", "a look", "--exec", "--", "make", ""}, ":0\n")
-	s.pharos(exitUsage, []string{"lease", "acquire", "nobody", "--purpose", "a look"}, app)
+	if out, want := s.pharos(exitUsage, []string{"lease", "acquire", "NOPE", "--purpose", "a look"}),
+		"error: borrow: Application NOPE: not one of the target's, which are "+s.ns+", "+app+"\nName those that the lease is to cover, or none, for all.\n"; out != want {
+		t.Errorf("it says\n%s\nwant\n%s", out, want)
+	}
 	s.pharos(exitDone, []string{"lease", "acquire", app, "--purpose", "a look", "--dry-run"}, "it would cover "+app+"\n")
 
 	s.pharos(exitDone, []string{"lease", "acquire", app, "--for", "1h", "--purpose", "a look", "--wait", "2m"}, ": borrow, held by ", "covers "+app+"\n")
@@ -175,7 +178,7 @@ func TestLeaseWithArgoCD(t *testing.T) {
 	s.pharosIn(clone, exitDone, []string{"lease", "break", "--reason", "a hotfix"}, ": broken, which was borrow, held by ", "opened AppProject ")
 	s.pharos(exitNotSo, []string{"lease", "release"}, "broke it at ", ": a hotfix")
 	s.back()
-	s.pharos(exitDone, []string{"status"}, "was broken by ", ": a hotfix")
+	s.pharos(exitDone, []string{"status"}, " brok", ": a hotfix")
 
 	// A command that holds it is killed.
 	p := start(t, s.dir, s.env, "lease", "acquire", app, "--purpose", "a test", "--wait", "2m", "--exec", "--", "sh", "-c", waits)

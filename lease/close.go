@@ -10,6 +10,9 @@ import (
 // resolve asks the gate what a lease is to cover.
 func (m *Manager) resolve(ctx context.Context, covers []string) ([]string, error) {
 	names, err := m.config.Gate.Resolve(ctx, covers)
+	if errors.Is(err, ErrInvalid) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &gateError{"look up what the lease covers", err}
 	}

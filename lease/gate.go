@@ -21,7 +21,7 @@ type Gate interface {
 	// all that the target has if there are none. It writes nothing. The error
 	// matches ErrInvalid for a name that is not one of the target's, or that
 	// cannot be closed without closing more than it names, and if there is nothing
-	// to cover.
+	// to cover. One that is an *Error, too, is returned by Acquire as it is.
 	Resolve(ctx context.Context, covers []string) ([]string, error)
 	// Close closes the gate until c.Until, once nothing is being written to what
 	// it covers. It waits for that for as long as ctx lasts, at most c.Wait; then,

@@ -178,8 +178,11 @@ func (m *Manager) read(ctx context.Context) (reading, error) {
 	}
 }
 
-// fail wraps an error of the API.
+// fail wraps an error of the API. What a gate refuses says all itself.
 func (m *Manager) fail(op string, err error) error {
+	if _, ok := errors.AsType[*Error](err); ok && errors.Is(err, ErrInvalid) {
+		return err
+	}
 	e := &Error{Op: op, Object: "Lease " + m.client.namespace + "/" + m.client.name, Err: err}
 	var gate *gateError
 	switch {

@@ -255,7 +255,7 @@ func TestResolve(t *testing.T) {
 		}
 		mustContain(t, err.Error(), says...)
 	}
-	invalid([]string{"Application other", "Application more", "none of the target's Applications, which are " + w.named("api")}, "other", "more", w.named("api"))
+	invalid([]string{"borrow: Application more, other: not one of the target's, which are " + w.named("api")}, "other", "more", w.named("api"))
 	w.covers = append(w.covers, "no*")
 	invalid([]string{`"no*"`}, "no*")
 	w.covers[2] = w.named("none")

@@ -13,6 +13,14 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 )
 
+// refusal is a lease.ErrInvalid that says why, and no more.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// Is reports that a refusal is a lease.ErrInvalid.
+func (r refusal) Is(target error) bool { return target == lease.ErrInvalid }
+
 // guardError is an error of the caller's guard, which is returned as it is.
 type guardError struct{ err error }
 
@@ -63,6 +71,7 @@ func busy(a *argo.Application) error {
 
 // The operations, as errors name them.
 const (
+	borrowing = "borrow"
 	resolving = "find what to cover"
 	closing   = "close the gate"
 	extending = "extend the gate"

@@ -31,16 +31,16 @@ func (g *Gate) Resolve(ctx context.Context, covers []string) ([]string, error) {
 		names = slices.Sorted(slices.Values(covers))
 	}
 	names = slices.Compact(names)
-	var errs []error
-	for _, n := range names {
-		if !slices.Contains(all, n) {
-			errs = append(errs, invalid(n, "it is none of the target's Applications, which are "+strings.Join(slices.Sorted(slices.Values(all)), ", "), "Name those that the lease is to cover, or none, for all."))
-		}
+	unknown := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(all, n) })
+	switch {
+	case len(names) == 0:
+		return nil, &lease.Error{Op: borrowing, Object: "the target", Err: refusal("it has no Applications"), Advice: "Deliver the target first."}
+	case len(unknown) > 0 && len(all) > 0:
+		return nil, invalid(strings.Join(unknown, ", "), "not one of the target's, which are "+strings.Join(slices.Sorted(slices.Values(all)), ", "), "Name those that the lease is to cover, or none, for all.")
+	case len(unknown) > 0:
+		return nil, invalid(strings.Join(unknown, ", "), "the target has no Applications", "Deliver the target first.")
 	}
-	if len(names) == 0 {
-		errs = append(errs, &lease.Error{Op: resolving, Object: "the target", Err: fmt.Errorf("%w: it has no Applications", lease.ErrInvalid)})
-	}
-	if err := errors.Join(append(errs, checkNames(names))...); err != nil {
+	if err := checkNames(names); err != nil {
 		return nil, err
 	}
 	if _, err := g.look(ctx, resolving, names); err != nil {
@@ -50,7 +50,7 @@ func (g *Gate) Resolve(ctx context.Context, covers []string) ([]string, error) {
 }
 
 func invalid(name, reason, advice string) error {
-	return &lease.Error{Op: resolving, Object: "Application " + name, Err: fmt.Errorf("%w: %s", lease.ErrInvalid, reason), Advice: advice}
+	return &lease.Error{Op: borrowing, Object: "Application " + name, Err: refusal(reason), Advice: advice}
 }
 
 // checkNames wants names that Applications can have, and so none that a window
