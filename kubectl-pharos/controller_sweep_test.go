@@ -149,3 +149,28 @@ func TestControllerSweepFlags(t *testing.T) {
 		}
 	}
 }
+
+// The rules on the page are the example's.
+func TestControllerSweepDocumentedRights(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/controller.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, err := os.ReadFile("../examples/controller-sweep/rights.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n### Rights to end\n")
+	_, block, _ := strings.Cut(section, "```yaml\nrules:\n")
+	block, _, _ = strings.Cut(block, "```")
+	rules := strings.Split(strings.TrimSpace(block), "\n")
+	if len(rules) < 3 {
+		t.Fatalf("the page has only %q", rules)
+	}
+	for _, rule := range rules {
+		if !strings.Contains(string(rights), rule) {
+			t.Errorf("the example has no rule %s", rule)
+		}
+	}
+}
