@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -30,6 +31,14 @@ func child(ctx context.Context, args []string, stdout io.Writer) error {
 		return applyFile(ctx, args[1], args[2], args[3], args[4], stdout)
 	case len(args) == 4 && args[0] == "apply-bare":
 		return applyBare(ctx, args[1], args[2], args[3], stdout)
+	case len(args) == 4 && args[0] == "reap":
+		n, err := strconv.Atoi(args[3])
+		if err != nil {
+			return err
+		}
+		return reapAll(ctx, args[1], args[2], n, stdout)
+	case len(args) == 3 && args[0] == "reap-bare":
+		return reapBare(ctx, args[1], args[2], stdout)
 	case len(args) == 4 && args[0] == "dockerfile":
 		return buildDockerfile(ctx, args[1], args[2], args[3], stdout)
 	}
