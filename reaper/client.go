@@ -36,7 +36,14 @@ func NewClient(config *rest.Config) (*Client, error) {
 func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	if !c.clock.Heard() {
 		// Everybody may ask for it, and a refusal has the time as well.
-		if err := c.rest.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error(); err != nil && !c.clock.Heard() {
+		err := kubeclient.Retry(ctx, func() error {
+			err := c.rest.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()
+			if c.clock.Heard() {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -53,7 +60,9 @@ func (c *Client) Get(ctx context.Context, r Ref) (Object, error) {
 // get reads an object's metadata.
 func (c *Client) get(ctx context.Context, r Ref) (Object, error) {
 	var m metav1.PartialObjectMetadata
-	err := c.rest.Get().AbsPath(r.path()).MaxRetries(0).SetHeader("Accept", kubeclient.MetadataOnly).Do(ctx).Into(&m)
+	err := kubeclient.Retry(ctx, func() error {
+		return c.rest.Get().AbsPath(r.path()).MaxRetries(0).SetHeader("Accept", kubeclient.MetadataOnly).Do(ctx).Into(&m)
+	})
 	if err != nil {
 		return Object{}, err
 	}
@@ -74,13 +83,16 @@ func (c *Client) patch(ctx context.Context, r Ref, resourceVersion string, label
 	if err != nil {
 		return Object{}, err
 	}
-	req := c.rest.Patch(types.MergePatchType).AbsPath(r.path()).MaxRetries(0).
-		Param("fieldManager", keys.Manager).SetHeader("Accept", kubeclient.MetadataOnly).Body(body)
-	if dryRun {
-		req = req.Param("dryRun", metav1.DryRunAll)
-	}
 	var m metav1.PartialObjectMetadata
-	if err := req.Do(ctx).Into(&m); err != nil {
+	err = kubeclient.Retry(ctx, func() error { // it changes nothing a second time
+		req := c.rest.Patch(types.MergePatchType).AbsPath(r.path()).MaxRetries(0).
+			Param("fieldManager", keys.Manager).SetHeader("Accept", kubeclient.MetadataOnly).Body(body)
+		if dryRun {
+			req = req.Param("dryRun", metav1.DryRunAll)
+		}
+		return req.Do(ctx).Into(&m)
+	})
+	if err != nil {
 		return Object{}, err
 	}
 	o := ObjectOf(r.Group, r.Kind, &m)

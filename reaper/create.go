@@ -193,9 +193,13 @@ func (c *Client) createAdmitted(ctx context.Context, n Creation, e entry, body [
 
 // admit writes the admission into the ledger, and returns when it was.
 func (c *Client) admit(ctx context.Context, n Creation, e entry) (time.Time, error) {
+	var at time.Time // of this machine, when the server's was e.At
 	err := c.change(ctx, n, func(l *ledger) error {
+		if l.has(e.ID) { // it was written, and only the answer lost
+			return nil
+		}
 		now := c.clock.Now()
-		e.At = now.Unix()
+		e.At, at = now.Unix(), time.Now()
 		denials := l.admit(n.Tier, e, now)
 		if len(denials) == 0 {
 			return nil
@@ -206,7 +210,7 @@ func (c *Client) admit(ctx context.Context, n Creation, e entry) (time.Time, err
 		}
 		return errors.Join(&DeniedError{Tier: n.Tier.Name, Denials: denials}, err)
 	})
-	return time.Now(), err
+	return at, err
 }
 
 // look brings the ledger to what is there.
@@ -230,9 +234,11 @@ func (c *Client) list(ctx context.Context, at where, tier string) ([]Object, err
 	var next string
 	for {
 		var page metav1.PartialObjectMetadataList
-		err := c.rest.Get().AbsPath(Ref{Group: at.Group, Version: at.Version, Resource: at.Resource, Namespace: at.Namespace}.path()).MaxRetries(0).
-			SetHeader("Accept", kubeclient.MetadataOnlyList).
-			Param("labelSelector", keys.Tier+"="+tier).Param("limit", "500").Param("continue", next).Do(ctx).Into(&page)
+		err := kubeclient.Retry(ctx, func() error {
+			return c.rest.Get().AbsPath(Ref{Group: at.Group, Version: at.Version, Resource: at.Resource, Namespace: at.Namespace}.path()).MaxRetries(0).
+				SetHeader("Accept", kubeclient.MetadataOnlyList).
+				Param("labelSelector", keys.Tier+"="+tier).Param("limit", "500").Param("continue", next).Do(ctx).Into(&page)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +265,7 @@ func ledgerName(tier string) string { return "pharos-tier-" + tier }
 const maxSwaps = 500
 
 // change changes the ledger by compare-and-swap. f may be called several times, each
-// time with the ledger as it is then.
+// time with the ledger as it is then, which may have its own change already.
 func (c *Client) change(ctx context.Context, n Creation, f func(*ledger) error) error {
 	at := Ref{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: n.Ledger, Name: ledgerName(n.Tier.Name)}
 	fail := func(err error) error { return fmt.Errorf("the ledger %s: %w", at, err) }
@@ -280,7 +286,9 @@ func (c *Client) change(ctx context.Context, n Creation, f func(*ledger) error) 
 			return fail(err)
 		}
 		m.Data = map[string]string{ledgerKey: string(text)}
-		err = c.writeLedger(ctx, at, m)
+		// When it was written and the answer lost, the next try is a conflict, and f
+		// sees what it did.
+		err = kubeclient.Retry(ctx, func() error { return c.writeLedger(ctx, at, m) })
 		if err == nil {
 			return nil
 		}
@@ -294,7 +302,7 @@ func (c *Client) change(ctx context.Context, n Creation, f func(*ledger) error) 
 // readLedger returns the ledger, or a new one, which knows what is there of the kind.
 func (c *Client) readLedger(ctx context.Context, at Ref, n Creation) (*corev1.ConfigMap, error) {
 	m := &corev1.ConfigMap{}
-	err := c.json(ctx, c.rest.Get().AbsPath(at.path()), m)
+	err := kubeclient.Retry(ctx, func() error { return c.json(ctx, c.rest.Get().AbsPath(at.path()), m) })
 	if !kubeclient.NotFound(err) {
 		return m, err
 	}

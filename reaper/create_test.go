@@ -262,6 +262,56 @@ func killed(config *rest.Config, n int, sent bool, kill func()) *rest.Config {
 	return config
 }
 
+// An answer that is lost, or a server that is in trouble for a moment, neither counts
+// anything twice nor keeps it from being created.
+func TestCreateThroughFaults(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for at := range 6 { // the time, the ledger twice, the object, the ledger twice
+		for _, sent := range []bool{false, true} {
+			name := fmt.Sprintf("faults-%d-%v", at, sent)
+			limits := tier(name, 3)
+			limits.CreatesPerHour = 10
+			if _, err := client(t, b.config).Create(t.Context(), b.creation(name+"-first", limits)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := client(t, faulty(b.config, at, sent)).Create(t.Context(), b.creation(name+"-x", limits))
+			if post := at == 3; (err != nil) != post {
+				t.Errorf("%s: %v", name, err)
+			}
+			l := b.ledger(t, name)
+			var creates int64
+			for _, m := range l.Creates {
+				creates += m.N
+			}
+			if len(l.Entries) != 2 || creates != 2 {
+				t.Errorf("%s: the ledger is %+v", name, l)
+			}
+		}
+	}
+}
+
+// faulty loses one request, or its answer.
+func faulty(config *rest.Config, n int, sent bool) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if n--; n != -1 {
+				return next.RoundTrip(r)
+			}
+			if sent {
+				resp, err := next.RoundTrip(r)
+				if err != nil {
+					return nil, err
+				}
+				resp.Body.Close()
+			}
+			return nil, errors.New("connection lost")
+		})
+	})
+	return config
+}
+
 func TestCreatesPerHour(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -172,6 +172,11 @@ func (l *ledger) count(at time.Time, n int64) {
 	l.Creates = append(l.Creates, minute{m, n})
 }
 
+// has says whether an admission is in the ledger.
+func (l *ledger) has(id string) bool {
+	return slices.ContainsFunc(l.Entries, func(e entry) bool { return e.ID == id })
+}
+
 // seen writes down that the object of an admission is there.
 func (l *ledger) seen(id string) {
 	for i := range l.Entries {
