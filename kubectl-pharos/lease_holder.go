@@ -35,7 +35,8 @@ func (s *shared) keepHolder(target, holder string, now lease.State) error {
 		err = errors.Join(atomicfile.Write(filepath.Join(folder, prefix+holder), []byte(holder+"\n")), s.forgetOldHolders(target, now.Holder))
 	}
 	if err != nil {
-		return fmt.Errorf("keep the lease's holder: %w", err)
+		return fmt.Errorf("nothing was acquired, since the holder's ID, by which the lease is found again, cannot be kept: %w\n"+
+			"Make sure that files can be written in %s, and run the same command again", err, folder)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -43,6 +45,36 @@ func runs(t *testing.T, dir string, env []string, args ...string) (out string, c
 		t.Fatal(err)
 	}
 	return string(data), cmd.ProcessState.ExitCode()
+}
+
+// Where the holder's ID cannot be kept, as on a disk that is full, nothing is acquired.
+func TestHolderCannotBeKept(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"lease":       {"lease", "acquire", "--purpose", "a look"},
+		"exec":        {"lease", "acquire", "--purpose", "a look", "--exec", "--", "echo", "it ran"},
+		"maintenance": {"maintenance", "on", "--reason", "works"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := devtest.Cluster(t)
+			dir, env := waitingRepository(t, devtest.Namespace(t, c)), kubeconfigOf(t, c.Config())
+			full := exec.CommandContext(t.Context(), "sh", append([]string{"-c", `ulimit -f 0; exec "$0" "$@"`, program}, args...)...)
+			full.Dir, full.Env = dir, append(os.Environ(), env...)
+			out, _ := full.CombinedOutput()
+			folder := filepath.Join(dir, ".git", "pharos", "leases")
+			want := []string{"nothing was acquired", "file too large", "Make sure that files can be written in " + folder}
+			if code := full.ProcessState.ExitCode(); code != exitUsage || slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(string(out), w) }) || strings.Contains(string(out), "it ran") {
+				t.Errorf("exit code %d, want %d and %q:\n%s", code, exitUsage, want, out)
+			}
+			if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+				t.Errorf("there are left %v, %v", left, err)
+			}
+			if out, code := runs(t, dir, env, "lease", "show"); code != exitDone || !strings.Contains(out, ": free") {
+				t.Errorf("lease show: exit code %d\n%s", code, out)
+			}
+		})
+	}
 }
 
 // Of two commands at once in one checkout one acquires the lease and is killed right
