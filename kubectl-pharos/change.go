@@ -26,7 +26,7 @@ type changeOptions struct {
 func (o *changeOptions) flags(cmd *cobra.Command) {
 	cmd.Args = cobra.MinimumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) }
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.ValidArgsFunction = o.complete
 	o.output = newOutput(cmd)
 	o.namespace = o.namespaceFlag(cmd)
 	dryRunFlag(cmd, &o.dryRun)
@@ -56,15 +56,7 @@ func (o *changeOptions) run(ctx context.Context, args []string) error {
 	if err := errors.Join(o.output.check(), err); err != nil {
 		return err
 	}
-	config, err := o.cluster(ctx)
-	if err != nil {
-		return err
-	}
-	namespace, err := o.namespaceOf(*o.namespace)
-	if err != nil {
-		return err
-	}
-	refs, err := o.refs(args, namespace)
+	config, refs, err := o.named(ctx, args, *o.namespace)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,21 @@ func (s *shared) namespaceOf(flag string) (string, error) {
 	return namespace, err
 }
 
+// named connects to the cluster, and finds there what arguments KIND/NAME name, in the
+// namespace of the flag.
+func (s *shared) named(ctx context.Context, args []string, flag string) (*rest.Config, []reaper.Ref, error) {
+	config, err := s.cluster(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	namespace, err := s.namespaceOf(flag)
+	if err != nil {
+		return nil, nil, err
+	}
+	refs, err := s.refs(args, namespace)
+	return config, refs, err
+}
+
 // refs reads arguments KIND/NAME as kubectl does: the kind is a resource, its singular
 // or short name, or a kind, and may have version and group behind dots.
 func (s *shared) refs(args []string, namespace string) ([]reaper.Ref, error) {

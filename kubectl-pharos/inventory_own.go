@@ -70,15 +70,7 @@ func (o *inventoryOwnOptions) run(ctx context.Context, args []string) error {
 	if err := errors.Join(o.output.check(), err); err != nil {
 		return err
 	}
-	config, err := o.cluster(ctx)
-	if err != nil {
-		return err
-	}
-	namespace, err := o.namespaceOf(*o.namespace)
-	if err != nil {
-		return err
-	}
-	refs, err := o.refs(args, namespace)
+	config, refs, err := o.named(ctx, args, *o.namespace)
 	if err != nil {
 		return err
 	}

@@ -102,33 +102,23 @@ func itemsOf(r kubeclient.Resource, page runtime.Object) (items []seen, next str
 	}
 	switch page := page.(type) {
 	case *metav1.PartialObjectMetadataList:
-		for n := range page.Items {
-			items = append(items, take(&page.Items[n]))
-		}
-		return items, page.Continue
+		return each(page.Items, func(m *metav1.PartialObjectMetadata) seen { return take(m) }), page.Continue
 	case *corev1.PersistentVolumeClaimList:
-		for n := range page.Items {
-			s := take(&page.Items[n])
-			s.claim = &page.Items[n]
-			items = append(items, s)
-		}
-		return items, page.Continue
+		return each(page.Items, func(c *corev1.PersistentVolumeClaim) seen { s := take(c); s.claim = c; return s }), page.Continue
 	case *corev1.PersistentVolumeList:
-		for n := range page.Items {
-			s := take(&page.Items[n])
-			s.volume = &page.Items[n]
-			items = append(items, s)
-		}
-		return items, page.Continue
+		return each(page.Items, func(v *corev1.PersistentVolume) seen { s := take(v); s.volume = v; return s }), page.Continue
 	case *appsv1.StatefulSetList:
-		for n := range page.Items {
-			s := take(&page.Items[n])
-			s.set = &page.Items[n]
-			items = append(items, s)
-		}
-		return items, page.Continue
+		return each(page.Items, func(set *appsv1.StatefulSet) seen { s := take(set); s.set = set; return s }), page.Continue
 	}
 	return nil, ""
+}
+
+func each[T any](items []T, take func(*T) seen) []seen {
+	all := make([]seen, len(items))
+	for n := range items {
+		all[n] = take(&items[n])
+	}
+	return all
 }
 
 // get reads the metadata of one object.
