@@ -90,7 +90,7 @@ func New(c Config) (*Ender, error) {
 
 func (c *Config) complete() error {
 	if c.REST == nil {
-		return errors.New("Config.REST is missing")
+		return errors.New("no Config.REST is given")
 	}
 	for name, d := range map[string]time.Duration{"NotifyBefore": c.NotifyBefore, "StuckAfter": c.StuckAfter, "RequestTimeout": c.RequestTimeout} {
 		if d < 0 {
