@@ -187,7 +187,7 @@ func (b *bench) step(s *supervise.Supervisor) supervise.Report {
 // park steps until it is parked, and returns how often it was restarted.
 func (b *bench) park(s *supervise.Supervisor, name string, replicas int) (restarts int) {
 	b.Helper()
-	for restarts <= 10 {
+	for range 50 {
 		b.pods(name, replicas, settled("CrashLoopBackOff"))
 		switch b.step(s).Action {
 		case supervise.Restart:
@@ -197,7 +197,7 @@ func (b *bench) park(s *supervise.Supervisor, name string, replicas int) (restar
 		case supervise.None, supervise.Wait:
 		}
 	}
-	b.Fatal("it is restarted without end")
+	b.Fatalf("it is not parked after %d restarts", restarts)
 	return restarts
 }
 

@@ -34,7 +34,7 @@ func TestParksAndIsUnparked(t *testing.T) {
 	audit := devtest.RecordAudit(t, b.cluster)
 
 	restarts := 0
-	for parked := false; !parked && restarts <= 10; {
+	for parked, steps := false, 0; !parked && steps < 50; steps++ {
 		b.pods("api", 2, settled(crash))
 		r := b.step(b.supervisor(b.workload(config, "api", nil), hasty))
 		parked = r.Action == supervise.Park
