@@ -20,7 +20,7 @@ import (
 func plugin(t *testing.T, kubeconfig string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args = append(args, "--kubeconfig", kubeconfig, "--context", "test")
+	args = append(args, "--kubeconfig", kubeconfig, "--context", "test", "--cache-dir", t.TempDir())
 	code = run(t.Context(), genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &stdout, ErrOut: &stderr}, args)
 	return code, stdout.String(), stderr.String()
 }
@@ -83,6 +83,18 @@ func TestTouchExtendRetain(t *testing.T) {
 	expect(exitDone, "configmap/a retained: it says that it is retained", "", "retain", "cm/a", "-n", ns)
 	if a := get("a"); a.Labels[keys.Intent] != "retained" || a.Annotations[keys.TTL] != "" {
 		t.Errorf("it is %+v", a.ObjectMeta)
+	}
+
+	// Completion offers what is transient, and is not named yet.
+	lister, _ := devtest.User(t, cluster, ns, devtest.Rights{Namespaced: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}}})
+	make("c", transient, map[string]string{keys.TTL: "1h"})
+	for typed, want := range map[string]string{"": "namespaces/\npods/", "cm/": "cm/c\n:4\n", "secret/": ":4\n"} {
+		var out, errOut bytes.Buffer
+		streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut}
+		args := []string{"__complete", "touch", "--cache-dir", t.TempDir(), "--kubeconfig", devtest.Kubeconfig(t, lister), "--context", "test", "-n", ns, "cm/b", typed}
+		if run(t.Context(), streams, args); !strings.HasPrefix(out.String(), want) {
+			t.Errorf("of %q it completes %q, want %q", typed, out.String(), want)
+		}
 	}
 
 	// One that is not there does not keep the others from what was asked for.

@@ -15,7 +15,7 @@ func newExtend(s *shared) *cobra.Command {
 		return c.Extend(ctx, r, time.Duration(d), how)
 	}}
 	cmd := &cobra.Command{
-		Use:   "extend KIND/NAME… --for DURATION",
+		Use:   "extend KIND/NAME... --for DURATION",
 		Short: "Keep something transient for a while longer",
 		Long: `Keep something transient for a while longer: it does not end before that time from now
 is over, by the API server's clock.

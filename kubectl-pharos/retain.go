@@ -13,7 +13,7 @@ func newRetain(s *shared) *cobra.Command {
 		return c.Retain(ctx, r, how)
 	}}
 	cmd := &cobra.Command{
-		Use:   "retain KIND/NAME…",
+		Use:   "retain KIND/NAME...",
 		Short: "Keep something until a person deletes it",
 		Long: `Keep something until a person deletes it.
 

@@ -14,7 +14,7 @@ func newTouch(s *shared) *cobra.Command {
 		return c.Touch(ctx, r, how)
 	}}
 	cmd := &cobra.Command{
-		Use:   "touch KIND/NAME…",
+		Use:   "touch KIND/NAME...",
 		Short: "Say that something transient is in use",
 		Long: `Say that something transient is in use, so that its TTL counts from now.
 
