@@ -56,13 +56,13 @@ func (m *Manager) Break(ctx context.Context, req BreakRequest) (Report, error) {
 	if err := req.check(); err != nil {
 		return Report{}, m.fail(op, err)
 	}
-	s, err := m.breakRecord(ctx, req)
+	r, err := m.breakRecord(ctx, req)
 	if err != nil && !errors.Is(err, ErrNotHeld) {
 		return Report{}, m.fail(op, err)
 	}
 	// The record comes first: it is what keeps the holder from closing the gate
 	// once more, or from moving its end.
-	report, serr := m.sweep(ctx, s)
+	report, serr := m.sweep(ctx, m.leftover(r))
 	if serr != nil {
 		err = errors.Join(err, fmt.Errorf("%w: %w", ErrLeftClosed, serr))
 	}
@@ -74,39 +74,39 @@ func (m *Manager) Break(ctx context.Context, req BreakRequest) (Report, error) {
 
 // breakRecord takes the lease from its holder, and returns it as it then is.
 // What it writes is the same in every try, so that it recognises it.
-func (m *Manager) breakRecord(ctx context.Context, req BreakRequest) (State, error) {
+func (m *Manager) breakRecord(ctx context.Context, req BreakRequest) (reading, error) {
 	var t tries
 	var annotation string
 	for {
 		r, err := m.client.get(ctx)
 		if err != nil {
 			if err := m.again(ctx, &t, err); err != nil {
-				return State{}, err
+				return reading{}, err
 			}
 			continue
 		}
 		s := m.state(r)
 		switch {
 		case annotation != "" && r.lease != nil && r.lease.Annotations[keys.LeaseBroken] == annotation:
-			return s, nil // our own write, whose answer was lost
+			return r, nil // our own write, whose answer was lost
 		case s.over():
-			return s, notHeld(s)
+			return r, notHeld(s)
 		case req.Holder != "" && s.Holder != req.Holder:
-			return s, &HeldError{Target: m.config.Target, State: s, Now: s.Now}
+			return r, &HeldError{Target: m.config.Target, State: s, Now: s.Now}
 		}
 		if annotation == "" {
 			req.Holder = s.Holder // and nobody who acquires it meanwhile
 			b := Broken{By: req.User, Reason: req.Reason, At: r.date, Holder: s.Holder, User: s.User, Token: s.Token}
 			if annotation, err = b.encode(); err != nil {
-				return s, err
+				return r, err
 			}
 		}
 		w, err := m.client.put(ctx, broken(r.lease, s, annotation))
 		if err == nil {
-			return m.state(w), nil
+			return w, nil
 		}
 		if err := m.again(ctx, &t, err); err != nil {
-			return s, err
+			return r, err
 		}
 	}
 }

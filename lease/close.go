@@ -35,7 +35,7 @@ func (h *Held) settle(ctx context.Context, req Request, began time.Time) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, min(h.m.config.GateTimeout, h.left()/2))
 	defer cancel()
-	_, err := h.m.sweep(bounded, h.State())
+	_, err := h.m.sweep(bounded, h.m.claim(h.State()))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

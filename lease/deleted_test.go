@@ -99,20 +99,29 @@ func TestSweepBeforeTheLeaseIsCreated(t *testing.T) {
 // is of a time at which the Lease was there.
 func TestCreatedLate(t *testing.T) {
 	t.Parallel()
+	for _, method := range []string{http.MethodPost, http.MethodPut} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			createdLate(t, method)
+		})
+	}
+}
+
+func createdLate(t *testing.T, method string) {
 	w := newWorld(t)
 	d := newDoor()
 	sweeping, acquired, swept := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	sweeper := w.process(t, d)
 	sweeper.fail("sweep", func(context.Context, lease.Claim) error {
-		close(sweeping) // it has read that there is no Lease
+		close(sweeping) // it has read that there is no Lease, or none that was acquired
 		<-acquired
 		return nil
 	})
 	var once sync.Once
 	p := w.process(t, d, onRequest(func(r *http.Request) *http.Response {
-		if r.Method == http.MethodPost {
+		if r.Method == method {
 			once.Do(func() {
-				w.server.advance(time.Hour)
+				w.server.advance(time.Minute)
 				go func() {
 					_, r, err := sweeper.Manager.Sweep(t.Context())
 					if err == nil && len(r.Opened) > 0 {

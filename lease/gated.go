@@ -22,15 +22,16 @@ func (m *Manager) claim(s State) Claim {
 }
 
 // leftover is the claim of whoever has the lease: what is closed for anybody else
-// is left over. Where there is none, that is all which is not of a Lease that was
+// is left over. Where there is no Lease, that is all which is not of one that was
 // created since, by an API server whose clock may be behind.
-func (m *Manager) leftover(s State) Claim {
+func (m *Manager) leftover(r reading) Claim {
+	s := m.state(r)
 	c := m.claim(s)
-	if s.over() {
-		c.Holder = ""
-	}
-	if s.Token == 0 && c.Holder == "" {
+	switch {
+	case r.lease == nil:
 		c.Token = firstToken(s.Now.Add(-m.config.Grace)) - 1
+	case s.over():
+		c.Holder = ""
 	}
 	return c
 }

@@ -47,7 +47,7 @@ func (m *Manager) Look(ctx context.Context) (State, []Closed, error) {
 	if !ok {
 		return s, nil, nil
 	}
-	closed, err := gate.Look(ctx, m.leftover(s))
+	closed, err := gate.Look(ctx, m.leftover(r))
 	if err != nil {
 		return s, nil, m.fail(op, &gateError{"look at the gate", err})
 	}

@@ -16,19 +16,18 @@ func (m *Manager) Sweep(ctx context.Context) (State, Report, error) {
 		return State{}, Report{}, m.fail(op, err)
 	}
 	s := m.state(r)
-	report, err := m.sweep(ctx, s)
+	report, err := m.sweep(ctx, m.leftover(r))
 	if err != nil {
 		return s, report, m.fail(op, err)
 	}
 	return s, report, nil
 }
 
-// sweep is Sweep for a lease that was just read.
-func (m *Manager) sweep(ctx context.Context, s State) (Report, error) {
+// sweep is Sweep for the claim of a lease that was just read.
+func (m *Manager) sweep(ctx context.Context, c Claim) (Report, error) {
 	if m.config.Gate == nil {
 		return Report{}, nil
 	}
-	c := m.leftover(s)
 	var report Report
 	err := atGate(ctx, "sweep the gate", maxDuration, func(ctx context.Context) (err error) {
 		report, err = m.config.Gate.Sweep(ctx, c)
