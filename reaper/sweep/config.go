@@ -90,15 +90,11 @@ func New(c Config) (*Ender, error) {
 
 func (c *Config) complete() error {
 	if c.REST == nil {
-		return errors.New("no Config.REST is given")
+		return errors.New("the configuration has no REST, the way to the API server")
 	}
-	for name, d := range map[string]time.Duration{"NotifyBefore": c.NotifyBefore, "StuckAfter": c.StuckAfter, "RequestTimeout": c.RequestTimeout} {
-		if d < 0 {
-			return fmt.Errorf("Config.%s is negative: %s", name, d)
-		}
-	}
-	if c.ConcurrentDeletes < 0 {
-		return fmt.Errorf("Config.ConcurrentDeletes is negative: %d", c.ConcurrentDeletes)
+	if c.NotifyBefore < 0 || c.StuckAfter < 0 || c.RequestTimeout < 0 || c.ConcurrentDeletes < 0 {
+		return fmt.Errorf("the configuration's NotifyBefore (%s), StuckAfter (%s), RequestTimeout (%s) and ConcurrentDeletes (%d) must not be negative",
+			c.NotifyBefore, c.StuckAfter, c.RequestTimeout, c.ConcurrentDeletes)
 	}
 	c.DeletesPerSecond = cmp.Or(c.DeletesPerSecond, DefaultDeletesPerSecond)
 	c.ConcurrentDeletes = cmp.Or(c.ConcurrentDeletes, DefaultConcurrentDeletes)

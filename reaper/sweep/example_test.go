@@ -23,7 +23,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// sweep: Config.NotifyBefore is negative: -1h0m0s
+	// sweep: the configuration's NotifyBefore (-1h0m0s), StuckAfter (0s), RequestTimeout (0s) and ConcurrentDeletes (0) must not be negative
 }
 
 // A pass is what a cron job makes. With DryRun it says what it would delete.
