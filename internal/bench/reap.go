@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -44,9 +45,15 @@ func reaps(ctx context.Context, b *bench) ([]comparison, error) {
 	bare := side{name: "bare GET and DELETE", before: r.over, run: func(ctx context.Context) error {
 		return command{path: b.self, args: []string{childFlag, "reap-bare", cluster.Kubeconfig(), r.namespace}}.run(ctx)
 	}}
+	rate := &reapRate{cases: r}
 	sweeping, listing := &punctual{name: "reaper/sweep"}, &punctual{name: "listing"}
 	return []comparison{
 		{name: fmt.Sprintf("delete %d objects that are past their end", reapObjects), ours: ours, peer: bare, cold: true},
+		{
+			name: fmt.Sprintf("delete %d objects at an end that they share, in one process", reapObjects), cold: true,
+			ours: side{name: "reaper/sweep", before: rate.sweepWaits, run: rate.sweep},
+			peer: side{name: "bare GET and DELETE", before: r.over, run: func(ctx context.Context) error { return reapLoop(ctx, r.config, r.namespace, io.Discard) }},
+		},
 		{
 			name: fmt.Sprintf("%d of %d objects end within %s, in one process", punctualEnds, punctualObjects, punctualWithin), cold: true,
 			ours: side{name: "reaper/sweep", before: r.soon, run: func(ctx context.Context) error { return sweeping.sweep(ctx, r) }},

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/internal/keys"
@@ -64,6 +65,10 @@ func reapBare(ctx context.Context, kubeconfig, namespace string, stdout io.Write
 		return err
 	}
 	config.QPS = -1
+	return reapLoop(ctx, config, namespace, stdout)
+}
+
+func reapLoop(ctx context.Context, config *rest.Config, namespace string, stdout io.Writer) error {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package sweep reaches the ends that package reaper decides about: of one object
-// ([Ender.End]), and of all that are past theirs ([Ender.Pass]).
+// ([Ender.End]), of all that are past theirs ([Ender.Pass]), and of each when its time
+// comes ([Sweeper]).
 //
 // # The last step
 //
@@ -40,6 +41,15 @@
 // marked, and list for everything that can be in them, Secrets included: only
 // metadata is read, but Kubernetes has no right for just that. Resources that are in
 // Config.Unseen are not looked at, and keep no namespace, whatever they say.
+//
+// # All the time
+//
+// A Sweeper has one watch of metadata for each resource, chosen by label, and keeps no
+// more of an object than its name, UID and deadline, in a heap. At the deadline the last
+// step begins with what the API server says then, so that a watch that lags or has
+// stopped can only make an end late. A resource that cannot be watched is a gap of its
+// State; it is tried again, and the others go on. Resources that come and go are
+// noticed by asking discovery now and then.
 //
 // # Everything can be killed
 //
