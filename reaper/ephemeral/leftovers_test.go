@@ -25,7 +25,8 @@ import (
 // childKubeconfig has this test binary be a test that is to be killed.
 const childKubeconfig = "PHAROS_EPHEMERAL_KUBECONFIG"
 
-const childTTL = 5 * time.Second
+// childTTL leaves room for heartbeats that are late on a busy machine.
+const childTTL = 12 * time.Second
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv(childKubeconfig); file != "" {

@@ -35,6 +35,9 @@ type Space struct {
 // API server's. The configuration is copied.
 func Open(ctx context.Context, config *rest.Config, o Options) (*Space, error) {
 	o, err := o.complete()
+	if config == nil {
+		err = errors.Join(fmt.Errorf("%w: the configuration of the cluster is missing", ErrInvalid), err)
+	}
 	if err != nil {
 		return nil, err
 	}
