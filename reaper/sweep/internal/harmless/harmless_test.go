@@ -107,7 +107,7 @@ func TestHarmless(t *testing.T) {
 			if s.client, err = dynamic.NewForConfig(admin); err == nil {
 				s.reap, err = reaper.NewClient(admin)
 			}
-			for range size(250, 4000) {
+			for range size(250, 1500) {
 				if err == nil {
 					err = s.step(ctx)
 				}
