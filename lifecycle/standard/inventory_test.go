@@ -1,15 +1,19 @@
 package standard_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/reaper/inventory"
 )
@@ -90,5 +94,41 @@ func TestInventoryWithArgoCD(t *testing.T) {
 	r = s.inventory(cfg, standard.InventoryRequest{})
 	if got := s.found(r); got != "Orphaned ConfigMap NS/settings" || r.Declared.Found != r.Declared.Objects {
 		t.Errorf("with an orphan: %s, %+v", got, r.Declared)
+	}
+}
+
+// What earlier looks counted tells that there are ever more.
+func TestInventoryTrend(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	cfg := c.Config()
+	maps := devtest.Client(t, cfg).CoreV1().ConfigMaps(s.namespace)
+	const now = 10
+	for n := range now {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("sandbox-", n), Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.TTL: "1h"}}}
+		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := s.inventory(cfg, standard.InventoryRequest{})
+	if got := s.found(first); got != "" {
+		t.Errorf("by one reading: %s", got)
+	}
+	samples, err := standard.NewInventorySamples(s.target(), s.options(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 8 {
+		sample := first.Sample()
+		sample.Time = first.Time.Add(time.Duration(n-8) * time.Hour)
+		sample.Counts = map[string]int{"configmaps": n}
+		if err := samples.Add(t.Context(), sample); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := s.inventory(cfg, standard.InventoryRequest{})
+	if got := s.found(r); got != "Climbing configmaps" || r.Transient[0].Trend == nil || r.Transient[0].Trend.Readings != 9 {
+		t.Errorf("by nine readings: %s, %+v", got, r.Transient)
 	}
 }
