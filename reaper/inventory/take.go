@@ -49,6 +49,9 @@ func (i *Inventory) Take(ctx context.Context, r Request) (Report, error) {
 		return Report{}, fmt.Errorf("inventory: %w", err)
 	}
 	l.report.Time = i.clock.Now().UTC()
+	if !i.clock.Heard() {
+		l.gap(Gap{Message: "the API server's answers have no Date: ages and ends are by the clock of this machine"})
+	}
 	l.divide()
 	l.readNamespaces(ctx)
 	l.readAll(ctx, resources)
