@@ -130,7 +130,8 @@ func TestHarmless(t *testing.T) {
 	for _, f := range v.findings {
 		t.Errorf("%s", f)
 	}
-	t.Logf("%v deletions, %d refused by preconditions, %d namespaces into which something was put at the last moment", v.deletions, v.refused, v.raced)
+	t.Logf("%v deletions, %d refused, %d of which nothing was heard, %d namespaces into which something was put at the last moment",
+		v.deletions, v.refused, v.unheard, v.raced)
 	if v.deletions["configmaps"] < 10 || v.deletions["leases"] < 10 || v.deletions["namespaces"] == 0 {
 		t.Errorf("only %v deletions, which prove little", v.deletions)
 	}

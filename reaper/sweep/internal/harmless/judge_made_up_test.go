@@ -38,6 +38,11 @@ func deletion(resource, namespace, name string, at time.Duration, uid, resourceV
 	return request("delete", resource, namespace, name, at, map[string]any{"preconditions": map[string]any{"uid": uid, "resourceVersion": resourceVersion}})
 }
 
+func answered(code int, e devenv.AuditEvent) devenv.AuditEvent {
+	e.Code, e.UserAgent = code, "a"
+	return e
+}
+
 // The judge is tried on facts that break the rule: one that finds nothing anywhere
 // would acquit everybody.
 func TestJudge(t *testing.T) {
@@ -69,9 +74,14 @@ func TestJudge(t *testing.T) {
 		"no version":             {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "uid-due", "")}, finding: "its preconditions"},
 		"an earlier version":     {events: []devenv.AuditEvent{get("configmaps", "changed"), deletion("configmaps", ns, "changed", time.Second, "uid-changed", "10")}, finding: "was not the last one"},
 		"a version of no object": {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "uid-due", "11")}, finding: "there was no version"},
-		"retained":               {events: []devenv.AuditEvent{get("configmaps", "kept"), deletion("configmaps", ns, "kept", time.Hour, "uid-kept", "10")}, finding: `its intent is "retained"`},
-		"a collection":           {events: []devenv.AuditEvent{request("deletecollection", "configmaps", ns, "", 0, nil)}, finding: "no such thing"},
-		"another mark":           {events: []devenv.AuditEvent{request("patch", "configmaps", ns, "due", 0, map[string]any{})}, finding: "it patches a configmaps"},
+		"refused, and too early": {events: []devenv.AuditEvent{get("configmaps", "due"), answered(409, deletion("configmaps", ns, "due", 0, "uid-due", "10"))}, finding: "it ends at"},
+		"refused, as it changed": {events: []devenv.AuditEvent{get("configmaps", "changed"), answered(409, deletion("configmaps", ns, "changed", time.Second, "uid-changed", "10"))}},
+		"cut off":                {events: []devenv.AuditEvent{get("configmaps", "due"), answered(500, devenv.AuditEvent{Verb: "delete", Resource: "configmaps", Namespace: ns, Name: "due"})}},
+		"of which nothing is said": {events: []devenv.AuditEvent{get("configmaps", "due"), answered(200, devenv.AuditEvent{Verb: "delete", Resource: "configmaps", Namespace: ns, Name: "due"})},
+			finding: "its preconditions"},
+		"retained":     {events: []devenv.AuditEvent{get("configmaps", "kept"), deletion("configmaps", ns, "kept", time.Hour, "uid-kept", "10")}, finding: `its intent is "retained"`},
+		"a collection": {events: []devenv.AuditEvent{request("deletecollection", "configmaps", ns, "", 0, nil)}, finding: "no such thing"},
+		"another mark": {events: []devenv.AuditEvent{request("patch", "configmaps", ns, "due", 0, map[string]any{})}, finding: "it patches a configmaps"},
 		"a namespace": {events: []devenv.AuditEvent{readBox, marked, look("configmaps", 3*time.Second), look("leases", 3*time.Second), box(4 * time.Second)},
 			finding: "configmaps held was in it"},
 		"a namespace that was filled at the last moment": {events: []devenv.AuditEvent{readBox, marked, look("configmaps", 2500*time.Millisecond), look("leases", 3*time.Second), box(4 * time.Second)}, raced: 1},

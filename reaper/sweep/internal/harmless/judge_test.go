@@ -15,10 +15,11 @@ import (
 type verdict struct {
 	findings []string
 	// deletions are those that the server did, by resource; refused those that it did
-	// not, since their object had changed; raced are namespaces into which something
-	// was put between the second look and the deletion.
-	deletions      map[string]int
-	refused, raced int
+	// not, since their object had changed, and unheard those of which it said neither;
+	// raced are namespaces into which something was put between the second look and the
+	// deletion.
+	deletions               map[string]int
+	refused, unheard, raced int
 }
 
 // place is where an object is.
@@ -62,7 +63,7 @@ func judge(events []devenv.AuditEvent, h *history) verdict {
 			s.looked[place{e.Resource, e.Namespace, ""}] = e.Received
 		case "patch":
 			s.marked[p] = e.Received
-			if err := onlyMarks(e); err != nil {
+			if err := onlyMarks(e); err != nil && !cutOff(e) {
 				v.find(e, "%v", err)
 			}
 		case "delete":
@@ -99,43 +100,56 @@ func onlyMarks(e devenv.AuditEvent) error {
 	return nil
 }
 
-// deletion judges one deletion, also one that the server refused.
+// deletion judges one deletion, also one that the server refused: what it meant has to
+// be what may be deleted.
 func (v *verdict) deletion(e devenv.AuditEvent, p place, s *sweeper, h *history) {
 	if !s.read[p] {
 		v.find(e, "it did not read it before")
 	}
+	if cutOff(e) {
+		v.refused++
+		return
+	}
 	uid, resourceVersion := e.Preconditions()
 	if uid == "" || resourceVersion == "" {
-		v.find(e, "its preconditions are UID %q and resourceVersion %q", uid, resourceVersion)
+		v.find(e, "its preconditions are UID %q and resourceVersion %q, and the server said %d", uid, resourceVersion, e.Code)
 		return
 	}
 	meant, next := h.at(uid, resourceVersion)
+	if meant == nil {
+		v.find(e, "there was no version %s of %s", resourceVersion, uid)
+		return
+	}
+	if got := (place{meant.resource, meant.meta.Namespace, meant.meta.Name}); got != p {
+		v.find(e, "version %s is of %v", resourceVersion, got)
+	}
+	if why := forbids(e.Resource, meant.meta, e.Received); why != "" {
+		v.find(e, "%s: %v %v", why, meant.meta.Labels, meant.meta.Annotations)
+	}
 	switch {
-	case e.Code == 404 || e.Code == 409 || e.Code == 429:
+	case e.Code == 404, e.Code == 409, e.Code == 429:
 		v.refused++
+		return
+	case e.Code >= 500: // such as for a client that was killed: it may have been done
+		v.unheard++
 		return
 	case e.Code >= 300:
 		v.find(e, "the server said %d", e.Code)
 		return
-	case meant == nil:
-		v.find(e, "there was no version %s of %s", resourceVersion, uid)
-		return
 	}
 	v.deletions[e.Resource]++
-	if got := (place{meant.resource, meant.meta.Namespace, meant.meta.Name}); got != p {
-		v.find(e, "version %s is of %v", resourceVersion, got)
-	}
 	if next == nil || !next.gone && next.meta.DeletionTimestamp == nil {
 		v.find(e, "version %s was not the last one", resourceVersion)
 		return
-	}
-	if why := forbids(e.Resource, meant.meta, e.Received); why != "" {
-		v.find(e, "%s: %v %v", why, meant.meta.Labels, meant.meta.Annotations)
 	}
 	if e.Resource == "namespaces" {
 		v.namespace(e, next.revision, s, h)
 	}
 }
+
+// cutOff says that the client was killed before it had sent all of its request, which
+// the server refused therefore.
+func cutOff(e devenv.AuditEvent) bool { return len(e.Request) == 0 && e.Code >= 400 }
 
 // namespace judges what was in a namespace when its end began.
 func (v *verdict) namespace(e devenv.AuditEvent, revision int64, s *sweeper, h *history) {
