@@ -24,8 +24,8 @@
 // cleanup waits until that is done. It is what reaper/sweep does for any object: a fresh
 // look, the decision of [reaper.Rules], for a namespace a look at all that is in it, and
 // a deletion with UID and resource version as preconditions. A namespace that holds what
-// is meant to outlive it is left alone and named in the log. So is what a test itself
-// leaves: at its own end a namespace goes with all that is in it.
+// is meant to outlive it is left alone and named in the log. At the end of its own test
+// a namespace goes with all that is in it.
 //
 // # API calls
 //
