@@ -98,7 +98,7 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 		}
 	}
 	if res.Outcome != "" {
-		if r.isNamespaces() && seen.Deleted.IsZero() {
+		if r.isNamespaces() && seen.Deleted.IsZero() && res.Outcome != Gone {
 			e.unmark(ctx, res.Object)
 		}
 		return res, nil

@@ -30,7 +30,11 @@ func (e *Ender) guard(ctx context.Context, res *Result) error {
 	if err := e.look(ctx, res); err != nil || res.Outcome != "" || e.config.DryRun {
 		return err
 	}
-	if err := e.mark(ctx, &res.Object); err != nil {
+	switch err := e.mark(ctx, &res.Object); {
+	case kubeclient.NotFound(err):
+		res.Outcome = Gone
+		return nil
+	case err != nil:
 		return err
 	}
 	return e.look(ctx, res)

@@ -278,3 +278,46 @@ func TestNamespaceThatSeveralEnd(t *testing.T) {
 	}
 	w.wantEnding()
 }
+
+// Faults are tried again, and what cannot be done leaves the namespace.
+func TestNamespaceInSpiteOfFaults(t *testing.T) {
+	t.Parallel()
+	pods, itself := regexp.MustCompile("/pods$"), regexp.MustCompile("/namespaces/[^/]*$")
+	for name, tt := range map[string]struct {
+		rule faultproxy.Rule
+		want sweep.Outcome // none with an error
+	}{
+		"a list breaks":               {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 1, Do: faultproxy.Answer(http.StatusInternalServerError)}, sweep.Deleted},
+		"a list is cut off":           {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 3, Do: faultproxy.Cut()}, sweep.Deleted},
+		"lists are too many":          {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 3, Do: faultproxy.TooManyRequests(0)}, sweep.Deleted},
+		"a resource goes":             {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 1, Do: faultproxy.Answer(http.StatusNotFound)}, sweep.Deleted},
+		"a list stays broken":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusInternalServerError)}, ""},
+		"a list is never found":       {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusNotFound)}, ""},
+		"a list is forbidden":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},
+		"the second list is":          {faultproxy.Rule{Method: http.MethodGet, Path: pods, Skip: 1, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},
+		"discovery breaks":            {faultproxy.Rule{Method: http.MethodGet, Path: regexp.MustCompile("^/apis$"), Do: faultproxy.Answer(http.StatusServiceUnavailable)}, ""},
+		"the mark conflicts":          {faultproxy.Rule{Method: http.MethodPatch, Path: itself, Times: 2, Do: faultproxy.Answer(http.StatusConflict)}, sweep.Deleted},
+		"the mark's answer is lost":   {faultproxy.Rule{Method: http.MethodPatch, Path: itself, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()}, sweep.Deleted},
+		"it goes before the mark":     {faultproxy.Rule{Method: http.MethodPatch, Path: itself, Do: faultproxy.Answer(http.StatusNotFound)}, sweep.Gone},
+		"the deletion is lost":        {faultproxy.Rule{Method: http.MethodDelete, Path: itself, Times: 1, Do: faultproxy.Cut()}, sweep.Deleted},
+		"the deletion's answer is":    {faultproxy.Rule{Method: http.MethodDelete, Path: itself, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()}, sweep.Deleted},
+		"the deletion is not allowed": {faultproxy.Rule{Method: http.MethodDelete, Path: itself, Do: faultproxy.Answer(http.StatusForbidden)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ns := w.over()
+			p, config := w.behind()
+			fault := p.Add(tt.rule)
+			res, err := ender(t, config).End(t.Context(), namespaces, "", ns.Name, string(ns.UID))
+			if fault.Hits() == 0 || (err != nil) != (tt.want == "") || err == nil && res.Outcome != tt.want {
+				t.Errorf("got %s, %v, after %d faults; want %s", res.Outcome, err, fault.Hits(), tt.want)
+			}
+			if tt.want == sweep.Deleted {
+				w.wantEnding()
+			} else {
+				w.wantAlive()
+			}
+		})
+	}
+}
