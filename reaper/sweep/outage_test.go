@@ -61,42 +61,34 @@ func (w *wire) cut() {
 func watches(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 func streams(r *http.Request) bool { return r.URL.Query().Get("sendInitialEvents") != "" }
 
-// old has the server be asked for changes since a state that it has forgotten.
-type old struct {
-	next  http.RoundTripper
-	since func() string
-}
-
-func (o old) RoundTrip(r *http.Request) (*http.Response, error) {
-	if q := r.URL.Query(); watches(r) && q.Get("resourceVersion") != "" {
-		if since := o.since(); since != "" {
-			q.Set("resourceVersion", since)
-			r = r.Clone(r.Context())
-			r.URL.RawQuery = q.Encode()
-		}
+// untilListed are requests that watch from a state on, until there was one to list.
+func untilListed() func(*http.Request) bool {
+	listed := false
+	return func(r *http.Request) bool {
+		listed = listed || streams(r)
+		return watches(r) && !listed
 	}
-	return o.next.RoundTrip(r)
 }
 
 // Whatever happens to its watch, it ends what was made meanwhile, and knows what is
 // gone.
 func TestSweepSurvivesItsWatch(t *testing.T) {
 	t.Parallel()
-	never := func(*http.Request) bool { return false }
 	for name, tt := range map[string]struct {
-		rule faultproxy.Rule // while the connection is cut
-		gap  string
-		old  bool
+		rules []faultproxy.Rule // when the connection was cut
+		gap   string
 	}{
-		"disconnected":              {rule: faultproxy.Rule{Match: never}},
-		"gone":                      {rule: faultproxy.Rule{Match: watches, Times: 1, Do: faultproxy.Answer(http.StatusGone)}},
-		"forgotten":                 {rule: faultproxy.Rule{Match: never}, old: true},
-		"server that fails":         {rule: faultproxy.Rule{Match: watches, Times: 3, Do: faultproxy.Answer(http.StatusInternalServerError)}, gap: "Internal Server Error"},
-		"server that hangs":         {rule: faultproxy.Rule{Match: watches, Times: 1, Do: faultproxy.Stall()}, gap: "did not answer within"},
-		"connection that breaks":    {rule: faultproxy.Rule{Match: watches, Times: 4, Do: faultproxy.Cut()}},
-		"server that forbids":       {rule: faultproxy.Rule{Match: watches, Times: 2, Do: faultproxy.Answer(http.StatusForbidden)}, gap: "Forbidden"},
-		"server that is replaced":   {rule: faultproxy.Rule{Match: watches, Times: 1, Do: faultproxy.Answer(http.StatusNotFound)}},
-		"list that is not streamed": {rule: faultproxy.Rule{Match: streams, Do: faultproxy.Answer(http.StatusBadRequest)}, old: true},
+		"disconnected":           {},
+		"forgotten":              {rules: []faultproxy.Rule{{Match: untilListed(), Do: faultproxy.Answer(http.StatusGone)}}},
+		"server that fails":      {rules: []faultproxy.Rule{{Match: watches, Times: 3, Do: faultproxy.Answer(http.StatusInternalServerError)}}, gap: "Internal Server Error"},
+		"server that hangs":      {rules: []faultproxy.Rule{{Match: watches, Times: 1, Do: faultproxy.Stall()}}, gap: "did not answer within"},
+		"connection that breaks": {rules: []faultproxy.Rule{{Match: watches, Times: 4, Do: faultproxy.Cut()}}},
+		"server that forbids":    {rules: []faultproxy.Rule{{Match: watches, Times: 2, Do: faultproxy.Answer(http.StatusForbidden)}}, gap: "Forbidden"},
+		"server that is another": {rules: []faultproxy.Rule{{Match: untilListed(), Do: faultproxy.Answer(http.StatusNotFound)}}},
+		"list that is not streamed": {rules: []faultproxy.Rule{
+			{Match: untilListed(), Do: faultproxy.Answer(http.StatusGone)},
+			{Match: streams, Do: faultproxy.Answer(http.StatusBadRequest)},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,25 +96,13 @@ func TestSweepSurvivesItsWatch(t *testing.T) {
 			p, config := w.behind()
 			var wire wire
 			config = wire.through(config)
-			since := make(chan string, 1)
-			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return old{next, func() string {
-					select {
-					case s := <-since:
-						return s
-					default:
-						return ""
-					}
-				}}
-			})
 			w.configMap(transient("stays", later()))
 			w.configMap(transient("goes", later()))
 			r := w.start(ender(t, config, func(c *sweep.Config) { c.RequestTimeout = 3 * time.Second }))
 			r.covers()
-			if tt.old {
-				since <- "1"
+			for _, rule := range tt.rules {
+				p.Add(rule)
 			}
-			p.Add(tt.rule)
 			wire.cut()
 			w.delete("goes")
 			w.configMap(transient("meanwhile", past))
