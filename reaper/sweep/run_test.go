@@ -57,7 +57,7 @@ func (w world) start(e *sweep.Ender, change ...func(*sweep.SweeperConfig)) *runn
 }
 
 // longest is for what happens within seconds on an idle machine.
-const longest = 20 * time.Second
+const longest = 3 * time.Minute
 
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
