@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,8 +32,8 @@ const (
 // done: that of a request, ErrUnsettled, or the context's.
 func (e *Ender) End(ctx context.Context, r Resource, namespace, name, uid string) (Result, error) {
 	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: namespace, Name: name}
-	if name == "" || uid == "" {
-		return Result{}, fmt.Errorf("end %s: its name or UID is not given", o)
+	if err := named(namespace, name, uid); err != nil {
+		return Result{}, fmt.Errorf("end %s: %w", o, err)
 	}
 	give, err := e.budget.take(ctx)
 	if err != nil {
@@ -116,6 +118,19 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 		e.unmark(ctx, res.Object)
 	}
 	return res, err
+}
+
+// named refuses what would be in a path what it is not.
+func named(namespace, name, uid string) error {
+	if name == "" || uid == "" {
+		return errors.New("its name or UID is not given")
+	}
+	for _, s := range []string{namespace, name} {
+		if why := path.IsValidPathSegmentName(s); len(why) > 0 {
+			return fmt.Errorf("%q is no name: it %s", s, strings.Join(why, " and "))
+		}
+	}
+	return nil
 }
 
 // preconditions are those that the object is still the one that was decided about.

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
@@ -70,5 +71,33 @@ func TestEndsNothingElse(t *testing.T) {
 		if res.Decision.Reason != tt.reason || !w.exists(m) {
 			t.Errorf("%s: got %s, is there: %t; want %s", name, res.Decision.Reason, w.exists(m), tt.reason)
 		}
+	}
+}
+
+// A name is no path: it does not lead to another object.
+func TestNamesAreNoPaths(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config, requests := devtest.Count(w.cluster.Config())
+	e := ender(t, config)
+	m := w.configMap(transient("over", past))
+	for _, tt := range []struct{ namespace, name, uid string }{
+		{w.ns, "", string(m.UID)}, {w.ns, "over", ""}, {"..", "over", "x"}, {w.ns, "../configmaps/over", string(m.UID)}, {w.ns + "/configmaps/over?x=", "over", "x"}, {w.ns, "a%2fb", "x"},
+	} {
+		if _, err := e.End(t.Context(), configMaps, tt.namespace, tt.name, tt.uid); err == nil {
+			t.Errorf("End took %q, %q, %q", tt.namespace, tt.name, tt.uid)
+		}
+		if _, err := e.Notify(t.Context(), configMaps, tt.namespace, tt.name, tt.uid); err == nil {
+			t.Errorf("Notify took %q, %q, %q", tt.namespace, tt.name, tt.uid)
+		}
+	}
+	if _, err := e.Pass(t.Context(), sweep.PassOptions{Namespace: "../" + w.ns}); err == nil {
+		t.Error("a pass took a path")
+	}
+	if got := requests.Requests(); len(got) > 0 {
+		t.Errorf("it made %+v", got)
+	}
+	if !w.exists(m) {
+		t.Error("it is gone")
 	}
 }

@@ -22,6 +22,9 @@ import (
 // recorded twice for as long as the cluster keeps it, an hour by default.
 func (e *Ender) Notify(ctx context.Context, r Resource, namespace, name, uid string) (Result, error) {
 	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: namespace, Name: name}
+	if err := named(namespace, name, uid); err != nil {
+		return Result{}, fmt.Errorf("warn of the end of %s: %w", o, err)
+	}
 	res, err := e.notify(ctx, r, o, uid)
 	if err != nil {
 		return res, fmt.Errorf("warn of the end of %s: %w", o, err)

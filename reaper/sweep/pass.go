@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
@@ -51,6 +53,9 @@ func (e *Ender) Pass(ctx context.Context, o PassOptions) (Report, error) {
 		o.MaxFindings = DefaultMaxFindings
 	}
 	t := newTally(o, e.config.DryRun)
+	if why := path.IsValidPathSegmentName(o.Namespace); len(why) > 0 {
+		return t.report, fmt.Errorf("reap: %q is no namespace: it %s", o.Namespace, strings.Join(why, " and "))
+	}
 	resources, gaps, err := e.Resources(ctx, o.Resources)
 	if err != nil {
 		return t.report, fmt.Errorf("reap: %w", err)
