@@ -3,7 +3,6 @@ package sweep
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -192,5 +191,3 @@ func (c *coverage) missing() []Gap {
 	slices.SortFunc(gaps, func(a, b Gap) int { return strings.Compare(a.What, b.What) })
 	return gaps
 }
-
-func (g Gap) String() string { return fmt.Sprintf("%s: %s", g.What, g.Why) }
