@@ -2,10 +2,12 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/reaper"
 )
 
@@ -115,6 +117,8 @@ func (s *sweeping) log(o reaper.Object, res Result, err error) {
 // lookedAt is what an end came to.
 func lookedAt(res Result, err error) looked {
 	switch {
+	case kubeclient.Transient(err) && !errors.Is(err, errNoDate):
+		return unreached
 	case err != nil:
 		return failed
 	case res.Outcome == Deleted, res.Outcome == Gone:

@@ -156,6 +156,7 @@ type looked uint8
 
 const (
 	failed    looked = iota // nobody knows
+	unreached               // nobody knows, and the API server may answer soon
 	ended                   // this UID is gone or is being deleted
 	waits                   // it has a later deadline
 	refused                 // it must not end, and what changes that may not be shown by a watch
@@ -168,8 +169,9 @@ const (
 	// soonest is when an object is looked at again at the earliest whose deadline
 	// another clock has not reached.
 	soonest = 200 * time.Millisecond
-	// retryFirst and retryMost are the pauses after an end has failed.
-	retryFirst, retryMost = time.Second, 5 * time.Minute
+	// retryFirst and retryMost are the pauses after an end has failed; after an outage
+	// all that became due waits for retryUnreached at most.
+	retryFirst, retryMost, retryUnreached = time.Second, 5 * time.Minute, 15 * time.Second
 	// refusedAgain is when an object is looked at again for which something else has
 	// to change, which no watch shows.
 	refusedAgain = 10 * time.Minute
@@ -182,7 +184,7 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 	defer s.mu.Unlock()
 	f, e := s.flights[uid], s.deadlines.get(uid)
 	delete(s.flights, uid)
-	if l != failed {
+	if l != failed && l != unreached {
 		delete(s.failures, uid)
 	}
 	if e == nil {
@@ -199,8 +201,8 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 	case refused:
 		e.class = isRefused
 		at = momentOf(now.Add(refusedAgain))
-	case failed:
-		at = momentOf(now.Add(s.pause(uid)))
+	case failed, unreached:
+		at = momentOf(now.Add(s.pause(uid, l)))
 		if !e.announced && e.due > momentOf(now) {
 			at = min(at, e.due)
 		}
@@ -214,7 +216,7 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 		switch {
 		case f.again == never, l == waits, l == kept, l == announced && !e.announced:
 			at = f.again
-		case l == failed, l == refused:
+		case l == failed, l == unreached, l == refused:
 			at = max(at, f.again)
 		}
 	}
@@ -223,10 +225,13 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 }
 
 // pause is how long nothing is tried with an object that has failed once more.
-func (s *store) pause(uid string) time.Duration {
-	n := s.failures[uid]
+func (s *store) pause(uid string, l looked) time.Duration {
+	n, most := s.failures[uid], retryMost
+	if l == unreached {
+		most = retryUnreached
+	}
 	s.failures[uid]++
-	d := min(retryFirst<<min(n, 20), retryMost)
+	d := min(retryFirst<<min(n, 20), most)
 	return d + rand.N(d/4)
 }
 

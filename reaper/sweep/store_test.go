@@ -160,6 +160,12 @@ func TestStoreBacksOff(t *testing.T) {
 	if _, failing := s.count(nil); failing != 1 {
 		t.Errorf("%d fail", failing)
 	}
+	now = now.Add(24 * time.Hour)
+	s.take(momentOf(now))
+	s.put("uid", unreached, time.Time{}, now)
+	if got := time.UnixMicro(int64(s.deadlines.get("uid").at)).Sub(now); got > 20*time.Second {
+		t.Errorf("after an outage it pauses for %s", got)
+	}
 	s.take(momentOf(now.Add(time.Hour)))
 	s.put("uid", waits, now, now)
 	if _, failing := s.count(nil); failing != 0 {
