@@ -21,6 +21,10 @@ func TestLeaseThatWasBroken(t *testing.T) {
 	if f := leaseOf(held); !f.Over || f.Broken.By != "bob@desk" || f.Broken.Holder != f.Holder {
 		t.Errorf("a program reads %+v", f)
 	}
+	free := held
+	if free.Held = false; free.WasBroken() || leaseLine(free) != "free" {
+		t.Errorf("after the grace: %s, and it is still said to be broken", leaseLine(free))
+	}
 	earlier := held
 	earlier.Holder, earlier.User = "NEXT", "carol@desk"
 	if got := leaseLine(earlier); !strings.Contains(got, "carol@desk until 2026-11-30T12:00:01Z") || leaseOf(earlier).Over {

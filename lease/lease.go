@@ -52,9 +52,9 @@ func (s State) Who() string {
 	return oneLine(s.Holder)
 }
 
-// WasBroken says that it is Holder's lease that was broken: nobody has it any more,
+// WasBroken says of a lease that is Held that it was broken: nobody has it any more,
 // and others can acquire it after the grace.
-func (s State) WasBroken() bool { return s.brokenFor(s.Holder) }
+func (s State) WasBroken() bool { return s.Held && s.brokenFor(s.Holder) }
 
 // HeldError is returned by Acquire when somebody else holds the lease.
 type HeldError struct {
