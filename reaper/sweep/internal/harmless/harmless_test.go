@@ -75,14 +75,16 @@ func TestHarmless(t *testing.T) {
 	arenas, boxes, owners := playground(t, kube)
 	user, name := devtest.User(t, c, devtest.Namespace(t, c), rights)
 	audit := devtest.RecordAudit(t, c)
+	var sweeps sync.WaitGroup
+	defer sweeps.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	h := record(ctx, t, admin)
 	lure(t, kube)
+	fill(t, kube)
 
 	// The sweeps: two that run all the time, which makes them each other's rivals, one
 	// of which is over a bad network and is killed over and over, and passes.
-	var sweeps sync.WaitGroup
 	sweeps.Go(func() { run(ctx, t, agent(user, "steady")) })
 	disturbed, calm := context.WithCancel(ctx)
 	sweeps.Go(func() {
@@ -201,7 +203,7 @@ func playground(t *testing.T, kube kubernetes.Interface) (arenas, boxes []string
 // lure says of what is the system's that it is past its end.
 func lure(t *testing.T, kube kubernetes.Interface) {
 	t.Helper()
-	patch := []byte(fmt.Sprintf(`{"metadata":{"labels":{%q:"transient"},"annotations":{%q:"2020-01-02T03:04:05Z"}}}`, keys.Intent, keys.ExpiresAt))
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"transient"},"annotations":{%q:"2020-01-02T03:04:05Z"}}}`, keys.Intent, keys.ExpiresAt)
 	for _, name := range []string{"default", "kube-public", "kube-system", "kube-node-lease"} {
 		if _, err := kube.CoreV1().Namespaces().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
@@ -219,6 +221,26 @@ func lure(t *testing.T, kube kubernetes.Interface) {
 	bait := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "bait", Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.TTL: "1s"}}}
 	if _, err := kube.CoreV1().ConfigMaps("kube-system").Create(t.Context(), bait, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// fill makes namespaces that nobody comes to: one that is to end with what is in it, and
+// one that holds what is to outlive it.
+func fill(t *testing.T, kube kubernetes.Interface) {
+	t.Helper()
+	for name, intent := range map[string]string{"spare": "transient", "shelf": "retained"} {
+		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Labels: map[string]string{keys.Intent: intent}, Annotations: map[string]string{keys.TTL: "1h"}}}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := kube.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kube.CoreV1().ConfigMaps(name).Create(t.Context(), held, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"transient"},"annotations":{%q:"1s"}}}`, keys.Intent, keys.TTL)
+		if _, err := kube.CoreV1().Namespaces().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -69,6 +69,8 @@ func TestJudge(t *testing.T) {
 		"a moment too early":     {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second-1, "uid-due", "10")}, finding: "it ends at"},
 		"not read":               {events: []devenv.AuditEvent{deletion("configmaps", ns, "due", time.Second, "uid-due", "10")}, finding: "it did not read it"},
 		"read once, twice ended": {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "uid-due", "10"), deletion("configmaps", ns, "due", time.Second, "uid-due", "10")}, finding: "it did not read it"},
+		"two of a name at once": {events: []devenv.AuditEvent{get("configmaps", "due"), get("configmaps", "due"),
+			deletion("configmaps", ns, "due", time.Second, "uid-due", "10"), deletion("configmaps", ns, "due", 2*time.Second, "uid-again", "22")}},
 		"another one":            {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "uid-kept", "10")}, finding: "version 10 is of {configmaps arena kept}"},
 		"no UID":                 {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "", "10")}, finding: "its preconditions"},
 		"no version":             {events: []devenv.AuditEvent{get("configmaps", "due"), deletion("configmaps", ns, "due", time.Second, "uid-due", "")}, finding: "its preconditions"},
@@ -120,6 +122,10 @@ func madeUp() *history {
 	for _, m := range []metav1.ObjectMeta{transient("arena", "due", nil), kept, changed} {
 		add("configmaps", m, 20, true)
 	}
+	again := transient("arena", "due", nil)
+	again.UID = "uid-again"
+	add("configmaps", again, 22, false)
+	add("configmaps", again, 23, true)
 	box := transient("", "box", nil)
 	box.DeletionTimestamp = &metav1.Time{Time: created.Add(4 * time.Second)}
 	add("namespaces", box, 20, false)

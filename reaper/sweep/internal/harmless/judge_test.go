@@ -33,12 +33,12 @@ func placeOf(e devenv.AuditEvent) place {
 	return p
 }
 
-// sweeper is what one client was seen doing so far.
+// sweeper is when one client did what last.
 type sweeper struct {
-	read    map[place]bool      // since the last deletion
-	looked  map[place]time.Time // lists of a resource in a namespace; the name is empty
-	marked  map[place]time.Time
-	deleted map[place]bool
+	read   map[place]time.Time
+	asked  map[string]time.Time // to delete what has this UID
+	looked map[place]time.Time  // at all of a resource in a namespace; the name is empty
+	marked map[place]time.Time
 }
 
 // judge judges all requests of sweeps, which have a name of their own each as their
@@ -51,13 +51,13 @@ func judge(events []devenv.AuditEvent, h *history) verdict {
 	for _, e := range events {
 		s := sweepers[e.UserAgent]
 		if s == nil {
-			s = &sweeper{map[place]bool{}, map[place]time.Time{}, map[place]time.Time{}, map[place]bool{}}
+			s = &sweeper{map[place]time.Time{}, map[string]time.Time{}, map[place]time.Time{}, map[place]time.Time{}}
 			sweepers[e.UserAgent] = s
 		}
 		p := placeOf(e)
 		switch e.Verb {
 		case "get":
-			s.read[p] = true
+			s.read[p] = e.Received
 		case "watch":
 		case "list":
 			s.looked[place{e.Resource, e.Namespace, ""}] = e.Received
@@ -68,7 +68,6 @@ func judge(events []devenv.AuditEvent, h *history) verdict {
 			}
 		case "delete":
 			v.deletion(e, p, s, h)
-			s.read[p] = false
 		default:
 			v.find(e, "a sweep does no such thing")
 		}
@@ -103,9 +102,6 @@ func onlyMarks(e devenv.AuditEvent) error {
 // deletion judges one deletion, also one that the server refused: what it meant has to
 // be what may be deleted.
 func (v *verdict) deletion(e devenv.AuditEvent, p place, s *sweeper, h *history) {
-	if !s.read[p] {
-		v.find(e, "it did not read it before")
-	}
 	if cutOff(e) {
 		v.refused++
 		return
@@ -119,6 +115,13 @@ func (v *verdict) deletion(e devenv.AuditEvent, p place, s *sweeper, h *history)
 	if meant == nil {
 		v.find(e, "there was no version %s of %s", resourceVersion, uid)
 		return
+	}
+	// Another object of this name may be looked at at the same time.
+	if read := s.read[p]; read.Before(meant.meta.CreationTimestamp.Time) || read.Before(s.asked[uid]) {
+		v.find(e, "it did not read it before")
+	}
+	if e.Code != 429 && e.Code < 500 { // else the client sends it again by itself
+		s.asked[uid] = e.Received
 	}
 	if got := (place{meant.resource, meant.meta.Namespace, meant.meta.Name}); got != p {
 		v.find(e, "version %s is of %v", resourceVersion, got)
