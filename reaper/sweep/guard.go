@@ -79,32 +79,41 @@ func (e *Ender) lookAtAll(ctx context.Context, namespace string) (*found, error)
 	}
 	slices.SortStableFunc(toList, func(a, b Resource) int { return cmp.Compare(rank(a), rank(b)) })
 
-	g, gctx := errgroup.WithContext(ctx)
+	var g errgroup.Group // whose lists are not broken off when one has found enough
 	g.SetLimit(maxLookers)
 	for _, r := range toList {
-		g.Go(func() error { return e.lookAt(gctx, r, namespace, f) })
+		g.Go(func() error { return e.lookAt(ctx, r, namespace, f) })
 	}
-	if err := g.Wait(); err != nil && !errors.Is(err, errEnough) {
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// errEnough ends a look that has found enough.
+// errEnough ends a list in which enough was found.
 var errEnough = errors.New("enough was found")
 
-// lookAt looks at all objects of one resource.
+// lookAt looks at all objects of one resource, unless enough is found.
 func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *found) error {
+	if f.enough() {
+		return nil
+	}
 	err := e.list(ctx, listing{
 		resource: r, namespace: namespace, again: func() {},
 		each: func(o reaper.Object) error {
 			if why := reaper.Outlives(o); why != "" {
-				return f.hold(Held{r.String(), o.Name, why})
+				f.hold(Held{r.String(), o.Name, why})
+			}
+			if f.enough() {
+				return errEnough
 			}
 			return nil
 		},
 	})
-	if err == nil || errors.Is(err, errEnough) || kubeclient.NotFound(err) || kubeclient.Transient(err) || ctx.Err() != nil {
+	switch {
+	case err == nil || errors.Is(err, errEnough):
+		return nil
+	case kubeclient.NotFound(err) || kubeclient.Transient(err) || ctx.Err() != nil:
 		return err
 	}
 	f.gap(Gap{r.String(), err.Error()})
@@ -140,15 +149,19 @@ func (f *found) gap(g Gap) {
 	f.gaps = append(f.gaps, g)
 }
 
-// hold returns errEnough once there is no need to look further.
-func (f *found) hold(h Held) error {
+func (f *found) hold(h Held) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.held[h] = true // a list that began anew finds it again
-	if len(f.held) >= maxHeld {
-		return errEnough
+	if len(f.held) < maxHeld {
+		f.held[h] = true // a list that began anew finds it again
 	}
-	return nil
+}
+
+// enough says that there is no need to look further.
+func (f *found) enough() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.held) >= maxHeld
 }
 
 // refuse refuses if anything was found.
