@@ -8,7 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -126,7 +126,7 @@ func named(namespace, name, uid string) error {
 		return errors.New("its name or UID is not given")
 	}
 	for _, s := range []string{namespace, name} {
-		if why := path.IsValidPathSegmentName(s); len(why) > 0 {
+		if why := content.IsPathSegmentName(s); len(why) > 0 {
 			return fmt.Errorf("%q is no name: it %s", s, strings.Join(why, " and "))
 		}
 	}

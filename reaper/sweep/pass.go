@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
@@ -53,7 +53,7 @@ func (e *Ender) Pass(ctx context.Context, o PassOptions) (Report, error) {
 		o.MaxFindings = DefaultMaxFindings
 	}
 	t := newTally(o, e.config.DryRun)
-	if why := path.IsValidPathSegmentName(o.Namespace); len(why) > 0 {
+	if why := content.IsPathSegmentName(o.Namespace); len(why) > 0 {
 		return t.report, fmt.Errorf("reap: %q is no namespace: it %s", o.Namespace, strings.Join(why, " and "))
 	}
 	resources, gaps, err := e.Resources(ctx, o.Resources)
