@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -96,18 +93,10 @@ func (b *borrowed) url() string { return b.argo.GitURL() + "/" + b.name + ".git"
 // push commits what Git declares.
 func (b *borrowed) push(value string) {
 	b.t.Helper()
-	dir := b.t.TempDir()
-	doc := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: %s}\n", value)
-	if err := os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte(doc), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "change"}, {"push", "-q", "-f", b.url(), "main"}} {
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Shop", "-c", "user.email=shop@example.com"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.t.Fatalf("git %s: %v\n%s", args[0], err, out)
-		}
-	}
+	dir := repository(b.t, map[string]string{
+		"settings.yaml": fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: %s}\n", value),
+	})
+	git(b.t, dir, "push", "-q", "-f", b.url(), "main")
 }
 
 func (b *borrowed) create(in dynamic.ResourceInterface, doc string) {

@@ -36,9 +36,9 @@ func newArgoTest(t *testing.T) *argoTest {
 	t.Helper()
 	a := devtest.ArgoCD(t)
 	c := a.Cluster()
-	s := &argoTest{t: t, argo: a, dir: t.TempDir(), ns: devtest.Namespace(t, c), env: kubeconfigOf(t, c.Config())}
+	s := &argoTest{t: t, argo: a, ns: devtest.Namespace(t, c), env: kubeconfigOf(t, c.Config())}
 	url := a.GitURL() + "/" + s.ns + ".git"
-	for name, content := range map[string]string{
+	s.dir = repository(t, map[string]string{
 		"pharos.yaml": fmt.Sprintf("apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages: []\ndelivery: [gitops/**, pharos.yaml]\n---\napiVersion: pharos.dev/v1alpha1\nkind: Target\n"+
 			"metadata: {name: %[1]s}\nspec:\n  namespace: %[1]s\n  registry: {push: \"127.0.0.1:1\"}\n  overlay: gitops\n  git: {url: %[2]q}\n  deliver: {argocd: {namespace: %[3]s, root: %[1]s}}\n", s.ns, url, a.Namespace()),
 		"gitops/kustomization.yaml": "resources: [apps.yaml]\n",
@@ -47,19 +47,8 @@ func newArgoTest(t *testing.T) *argoTest {
 			s.ns, url, a.Namespace()),
 		"gitops/api/kustomization.yaml": "namespace: " + s.ns + "\nresources: [settings.yaml]\n",
 		"gitops/api/settings.yaml":      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {currency: EUR}\n",
-	} {
-		path := filepath.Join(s.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Shop", "-c", "user.email=shop@example.com", "commit", "-q", "-m", "Open the shop"},
-		{"push", "-q", url, "HEAD:refs/first/shop"}} {
-		s.git(args...)
-	}
+	})
+	s.git("push", "-q", url, "HEAD:refs/first/shop")
 	client, err := dynamic.NewForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +64,7 @@ func newArgoTest(t *testing.T) *argoTest {
 
 func (s *argoTest) git(args ...string) {
 	s.t.Helper()
-	git := exec.Command("git", args...)
-	git.Dir, git.Env = s.dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-	if out, err := git.CombinedOutput(); err != nil {
-		s.t.Fatalf("git: %v\n%s", err, out)
-	}
+	git(s.t, s.dir, args...)
 }
 
 // pharos runs a command, which has to end with the code and say all of that.

@@ -166,14 +166,20 @@ func TestInterrupt(t *testing.T) {
 // waitingRepository has a Deployment that no node can run.
 func waitingRepository(t *testing.T, ns string) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range map[string]string{
+	return repository(t, map[string]string{
 		"pharos.yaml": "apiVersion: pharos.dev/v1alpha1\nkind: Catalogue\nimages: []\n---\napiVersion: pharos.dev/v1alpha1\nkind: Target\n" +
 			"metadata: {name: " + ns + "}\nspec: {namespace: " + ns + ", registry: {push: \"127.0.0.1:1\"}, overlay: gitops}\n",
 		"gitops/kustomization.yaml": "namespace: " + ns + "\nresources: [api.yaml]\n",
 		"gitops/api.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: api}\nspec:\n  selector: {matchLabels: {app: api}}\n  template:\n" +
 			"    metadata: {labels: {app: api}}\n    spec: {nodeSelector: {nowhere: \"true\"}, containers: [{name: api, image: example.com/api}]}\n",
-	} {
+	})
+}
+
+// repository is a folder with files that are committed, on the branch main.
+func repository(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, content := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -182,14 +188,20 @@ func waitingRepository(t *testing.T, ns string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Shop", "-c", "user.email=shop@example.com", "commit", "-q", "-m", "Wait"}} {
-		git := exec.Command("git", args...)
-		git.Dir, git.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := git.CombinedOutput(); err != nil {
-			t.Fatalf("git: %v\n%s", err, out)
-		}
-	}
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", "-A")
+	git(t, dir, "-c", "user.name=Shop", "-c", "user.email=shop@example.com", "commit", "-q", "-m", "Open the shop")
 	return dir
+}
+
+// git runs git in a folder, without the machine's own configuration.
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
 }
 
 // TestHelp wants every command to explain itself, under the name that people
