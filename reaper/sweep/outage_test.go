@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -246,7 +247,7 @@ func TestSweepLeavesNoGoroutine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const label = "sweep-that-ends"
-	count := func() (n int) {
+	stacks := func() (list []string) {
 		var b bytes.Buffer
 		if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
 			t.Fatal(err)
@@ -254,10 +255,10 @@ func TestSweepLeavesNoGoroutine(t *testing.T) {
 		for g := range strings.SplitSeq(b.String(), "\n\n") {
 			// Connections are the client's, which outlives a run.
 			if strings.Contains(g, label) && !strings.Contains(g, "net/http") {
-				n++
+				list = append(list, g)
 			}
 		}
-		return n
+		return list
 	}
 	for i := range 50 {
 		w.configMap(transient(fmt.Sprint("over-", i), past))
@@ -267,12 +268,18 @@ func TestSweepLeavesNoGoroutine(t *testing.T) {
 		r = w.start(w.ender(func(c *sweep.Config) { c.DeletesPerSecond = 10 }), func(c *sweep.SweeperConfig) { c.Resources = []string{sweep.Everything} })
 	})
 	r.until("over-49", sweep.Deleted)
-	if count() == 0 {
+	if len(stacks()) == 0 {
 		t.Error("while it runs this test sees nothing of it")
 	}
 	r.stop()
-	// One that has said that it has ended may still be on its way out.
-	eventually(t, "no goroutine is left", func() bool { return count() == 0 })
+	// One that has said that it has ended may still be on its way out: nothing but the
+	// function that it began with is on its stack then.
+	for _, g := range stacks() {
+		if calls := regexp.MustCompile(`(?m)^#\t.*github\.com/pharos-dev|^#\t.*k8s\.io/`).FindAllString(g, -1); len(calls) > 1 {
+			t.Errorf("it is still at work:\n%s", g)
+		}
+	}
+	eventually(t, "no goroutine is left", func() bool { return len(stacks()) == 0 })
 	if s := r.State(); s.Objects != nil || s.Gaps != nil {
 		t.Errorf("it still knows of %v", s)
 	}
