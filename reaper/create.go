@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 	"time"
 
@@ -57,8 +58,10 @@ type Creation struct {
 // k8s.io/apimachinery/pkg/api/errors). After a connection that was lost the object may
 // be there all the same; its name tells.
 //
-// It takes the rights to create the object, to list its resource in its namespace when
-// there is no room, and to get, create and update ConfigMaps in the ledger's namespace.
+// It takes the rights to create the object, to list its resource in its namespace, when
+// there is no room also whatever else the tier has, where it has it, and to get, create
+// and update ConfigMaps in the ledger's namespace. What cannot be listed counts as it
+// stands in the ledger, and so does what is of a kind that is not served any more.
 func (c *Client) Create(ctx context.Context, n Creation) (Object, error) {
 	n.Ref.Name, n.Ref.UID = "", ""
 	body, meta, err := objectOf(n)
@@ -80,7 +83,7 @@ func createError(n Creation, err error) error {
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
-		e.Advice = kubeclient.ForbiddenAdvice(err, n.Ref.Namespace, fmt.Sprintf("The rights to create and list %s are needed, and to get, create and update configmaps in %s.", n.Ref.resource(), n.Ledger))
+		e.Advice = kubeclient.ForbiddenAdvice(err, n.Ref.Namespace, fmt.Sprintf("The rights to create and list %s are needed, to list whatever else the tier has, and to get, create and update configmaps in %s.", n.Ref.resource(), n.Ledger))
 	case errors.Is(err, ErrLedger):
 		e.Advice = fmt.Sprintf("Look at what it says, and delete it, so that it begins anew with what is there: kubectl delete configmap --namespace %s %s", n.Ledger, ledgerName(n.Tier.Name))
 	}
@@ -217,25 +220,49 @@ func (c *Client) admit(ctx context.Context, n Creation, e entry) (time.Time, err
 func (c *Client) look(ctx context.Context, n Creation, l *ledger, now time.Time) error {
 	var errs []error
 	for _, at := range l.wheres() {
-		there, err := c.list(ctx, at, n.Tier.Name)
+		version := l.version(at)
+		if at.Group == n.Ref.Group && at.Resource == n.Ref.Resource {
+			version = n.Ref.Version // which is served, or nothing is created
+		}
+		there, version, err := c.listServed(ctx, at, version, n.Tier.Name)
 		if err != nil { // what cannot be seen counts as there
 			errs = append(errs, fmt.Errorf("look at %s: %w", at, err))
 			continue
 		}
-		l.see(at, there, now)
+		l.see(at, version, there, now)
 	}
 	return errors.Join(errs...)
 }
 
+// listServed lists a place in the version, or if that is not served any more, in one
+// that is.
+func (c *Client) listServed(ctx context.Context, at where, version, tier string) ([]Object, string, error) {
+	there, err := c.list(ctx, at, version, tier)
+	if at.Group == "" || !apierrors.IsNotFound(err) {
+		return there, version, err
+	}
+	var group metav1.APIGroup
+	if kubeclient.Retry(ctx, func() error { return c.json(ctx, c.rest.Get().AbsPath("/apis/"+url.PathEscape(at.Group)), &group) }) != nil {
+		return nil, version, err
+	}
+	for _, v := range group.Versions {
+		there, verr := c.list(ctx, at, v.Version, tier)
+		if !apierrors.IsNotFound(verr) {
+			return there, v.Version, verr
+		}
+	}
+	return nil, version, err
+}
+
 // list returns what is there of a tier in one place, as it is now and not as a cache
 // has it.
-func (c *Client) list(ctx context.Context, at where, tier string) ([]Object, error) {
+func (c *Client) list(ctx context.Context, at where, version, tier string) ([]Object, error) {
 	var all []Object
 	var next string
 	for {
 		var page metav1.PartialObjectMetadataList
 		err := kubeclient.Retry(ctx, func() error {
-			return c.rest.Get().AbsPath(Ref{Group: at.Group, Version: at.Version, Resource: at.Resource, Namespace: at.Namespace}.path()).MaxRetries(0).
+			return c.rest.Get().AbsPath(Ref{Group: at.Group, Version: version, Resource: at.Resource, Namespace: at.Namespace}.path()).MaxRetries(0).
 				SetHeader("Accept", kubeclient.MetadataOnlyList).
 				Param("labelSelector", keys.Tier+"="+tier).Param("limit", "500").Param("continue", next).Do(ctx).Into(&page)
 		})
@@ -306,13 +333,13 @@ func (c *Client) readLedger(ctx context.Context, at Ref, n Creation) (*corev1.Co
 	if !kubeclient.NotFound(err) {
 		return m, err
 	}
-	w := where{n.Ref.Group, n.Ref.Version, n.Ref.Resource, n.Ref.Namespace}
-	there, err := c.list(ctx, w, n.Tier.Name)
+	w := where{n.Ref.Group, n.Ref.Resource, n.Ref.Namespace}
+	there, err := c.list(ctx, w, n.Ref.Version, n.Tier.Name)
 	if err != nil {
 		return nil, fmt.Errorf("it begins with what is there: look at %s: %w", w, err)
 	}
 	var l ledger
-	l.see(w, there, c.clock.Now())
+	l.see(w, n.Ref.Version, there, c.clock.Now())
 	text, err := json.Marshal(l)
 	return &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,6 +117,42 @@ func TestCreate(t *testing.T) {
 		t.Errorf("the ledger %+v does not outlive its namespace", ledger.ObjectMeta)
 	}
 }
+
+// An intent that is longer than the tier allows, or that would never end, is refused
+// before anything is written.
+func TestCreateRefusesIntents(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	base := reaper.Intent{Kind: reaper.Transient, TTL: time.Hour, Owner: "ann@example.org"}
+	for name, tc := range map[string]struct {
+		change func(*reaper.Intent)
+		denied bool // by the tier, and else the intent is none
+	}{
+		"a long TTL":              {func(i *reaper.Intent) { i.TTL = 25 * time.Hour }, true},
+		"a far expiry":            {func(i *reaper.Intent) { i.ExpiresAt = time.Now().Add(25 * time.Hour) }, true},
+		"a far expiry with grace": {func(i *reaper.Intent) { i.ExpiresAt, i.Grace = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), time.Second }, true},
+		"a huge grace":            {func(i *reaper.Intent) { i.Grace = time.Duration(math.MaxInt64/int64Second) * time.Second }, false},
+		"a huge TTL":              {func(i *reaper.Intent) { i.TTL, i.Grace = time.Duration(math.MaxInt64/int64Second)*time.Second, time.Hour }, false},
+		"an expiry of 1970":       {func(i *reaper.Intent) { i.ExpiresAt = time.Unix(0, 0) }, false},
+		"an expiry of 9999":       {func(i *reaper.Intent) { i.ExpiresAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, false},
+		"active in the future":    {func(i *reaper.Intent) { i.LastActive = time.Now().Add(time.Hour) }, false},
+	} {
+		n := b.creation("never", tier("strict", 2))
+		n.Intent = base
+		n.Tier.MaxTTL = 24 * time.Hour
+		tc.change(&n.Intent)
+		_, err := client(t, b.config).Create(t.Context(), n)
+		var denied *reaper.DeniedError
+		if errors.As(err, &denied) != tc.denied || errors.Is(err, reaper.ErrIntent) == tc.denied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if list, err := b.kube.CoreV1().ConfigMaps(b.namespace).List(t.Context(), metav1.ListOptions{}); err != nil || slices.ContainsFunc(list.Items, func(m corev1.ConfigMap) bool { return m.Name != "kube-root-ca.crt" }) {
+		t.Errorf("there is %+v, %v", list.Items, err)
+	}
+}
+
+const int64Second = int64(time.Second)
 
 // However many create at once, no limit is exceeded, and none is left unused.
 func TestCreateRace(t *testing.T) {
@@ -443,6 +481,72 @@ func TestLedgerLost(t *testing.T) {
 	}
 	if _, err := c.Create(t.Context(), b.creation("x3", limits)); !errors.Is(err, reaper.ErrLedger) || !strings.Contains(err.Error(), "kubectl delete configmap") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// An object is the same one in each version that it is served in, also when that is not
+// the one any more in which it was created.
+func TestCreateVersions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c, limits := client(t, b.config), tier("versions", 2)
+	scaler := func(version string) reaper.Creation {
+		n := b.creation("", limits)
+		n.Ref = reaper.Ref{Group: "autoscaling", Version: version, Resource: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespace: b.namespace}
+		n.Object = map[string]any{
+			"metadata": map[string]any{"name": version},
+			"spec":     map[string]any{"maxReplicas": 1, "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}},
+		}
+		return n
+	}
+	for _, version := range []string{"v1", "v2"} {
+		if _, err := c.Create(t.Context(), scaler(version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []reaper.Creation{scaler("v1"), scaler("v2"), b.creation("settings", limits)} {
+		var denied *reaper.DeniedError
+		if _, err := c.Create(t.Context(), n); !errors.As(err, &denied) || denied.Denials[0].Used != 2 {
+			t.Errorf("beside two: %v", err)
+		}
+	}
+	m := b.get(t, "pharos-tier-versions")
+	m.Data["ledger.json"] = strings.NewReplacer(`"v1"`, `"v2beta1"`, `"v2"`, `"v2beta2"`).Replace(m.Data["ledger.json"]) // they were served once
+	if _, err := b.kube.CoreV1().ConfigMaps(b.namespace).Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(t.Context(), b.creation("settings", limits)); !errors.Is(err, reaper.ErrDenied) {
+		t.Errorf("beside two: %v", err)
+	}
+	if err := b.kube.AutoscalingV2().HorizontalPodAutoscalers(b.namespace).Delete(t.Context(), "v1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(t.Context(), b.creation("settings", limits)); err != nil {
+		t.Errorf("beside one: %v", err)
+	}
+}
+
+// What else the tier has is listed where it is; without the right to it, it counts.
+func TestCreateListsTheTier(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	limits := tier("mixed", 1)
+	if _, err := client(t, b.config).Create(t.Context(), b.creation("settings", limits)); err != nil {
+		t.Fatal(err)
+	}
+	b.delete(t, "settings")
+	maps := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "update"}}
+	accounts := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "list"}}
+	n := b.creation("me", limits)
+	n.Ref.Resource, n.Ref.Kind = "serviceaccounts", "ServiceAccount"
+	blind, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts}})
+	if _, err := client(t, blind).Create(t.Context(), n); !errors.Is(err, reaper.ErrDenied) || !strings.Contains(err.Error(), "to list whatever else the tier has") {
+		t.Errorf("error %v", err)
+	}
+	maps.Verbs = append(maps.Verbs, "list")
+	seeing, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts}})
+	if _, err := client(t, seeing).Create(t.Context(), n); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -44,10 +44,10 @@ type minute struct {
 // still be about to create it.
 const pending = 2 * time.Minute
 
-// where is a place that objects are listed of.
-type where struct{ Group, Version, Resource, Namespace string }
+// where is a place that objects are listed of. They are the same ones in each version.
+type where struct{ Group, Resource, Namespace string }
 
-func (e entry) where() where { return where{e.Group, e.Version, e.Resource, e.Namespace} }
+func (e entry) where() where { return where{e.Group, e.Resource, e.Namespace} }
 
 // admission is the annotation on what was admitted.
 type admission struct {
@@ -82,16 +82,26 @@ func (l *ledger) wheres() []where {
 		all = append(all, e.where())
 	}
 	slices.SortFunc(all, func(a, b where) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Namespace, b.Namespace))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return slices.Compact(all)
 }
 
-// see brings the entries of one place to what is there, found after the ledger was
-// read: what was there and is not is gone, and so is what was never there when its
-// time is over. What is there without an entry, since its ledger was lost or it came
-// later than anything should, gets one.
-func (l *ledger) see(at where, there []Object, now time.Time) {
+// version is the last one in which objects of a place were written down.
+func (l *ledger) version(at where) (version string) {
+	for _, e := range l.Entries {
+		if e.where() == at {
+			version = e.Version
+		}
+	}
+	return version
+}
+
+// see brings the entries of one place to what is there, found in that version after
+// the ledger was read: what was there and is not is gone, and so is what was never
+// there when its time is over. What is there without an entry, since its ledger was
+// lost or it came later than anything should, gets one.
+func (l *ledger) see(at where, version string, there []Object, now time.Time) {
 	found := map[string]Object{}
 	for _, o := range there {
 		found[admissionOf(o).ID] = o
@@ -102,14 +112,14 @@ func (l *ledger) see(at where, there []Object, now time.Time) {
 	})
 	for i, e := range l.Entries {
 		if o, ok := found[e.ID]; ok && e.where() == at {
-			l.Entries[i].There, l.Entries[i].ends = true, endOf(o)
+			l.Entries[i].Version, l.Entries[i].There, l.Entries[i].ends = version, true, endOf(o)
 			delete(found, e.ID)
 		}
 	}
 	for _, o := range there { // in its order
 		a := admissionOf(o)
 		if _, ok := found[a.ID]; ok {
-			l.Entries = append(l.Entries, entry{ID: a.ID, Group: at.Group, Version: at.Version, Resource: at.Resource, Namespace: at.Namespace,
+			l.Entries = append(l.Entries, entry{ID: a.ID, Group: at.Group, Version: version, Resource: at.Resource, Namespace: at.Namespace,
 				requests: a.requests, At: o.Created.Unix(), There: true, ends: endOf(o)})
 			delete(found, a.ID)
 		}

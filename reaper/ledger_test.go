@@ -74,7 +74,7 @@ func TestLedgerClockBack(t *testing.T) {
 func TestLedgerSees(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	pods := where{Version: "v1", Resource: "pods", Namespace: "a"}
+	pods := where{Resource: "pods", Namespace: "a"}
 	of := func(id string, ago time.Duration, there bool) entry {
 		return entry{ID: id, Version: "v1", Resource: "pods", Namespace: "a", At: now.Add(-ago).Unix(), There: there}
 	}
@@ -87,7 +87,7 @@ func TestLedgerSees(t *testing.T) {
 	admitted := func(id string) Object {
 		return Object{UID: "u-" + id, Created: now, Annotations: map[string]string{"pharos.dev/admitted": `{"id":"` + id + `","cpu":5}`}}
 	}
-	l.see(pods, []Object{admitted("there"), admitted("late"), admitted("unknown"), {UID: "bare", Created: now}}, now)
+	l.see(pods, "v1", []Object{admitted("there"), admitted("late"), admitted("unknown"), {UID: "bare", Created: now}}, now)
 	got := map[string]bool{}
 	for _, e := range l.Entries {
 		got[e.ID] = e.There
@@ -118,7 +118,7 @@ func FuzzLedger(f *testing.F) {
 		tier := Tier{Name: "t", MaxObjects: 3, CPU: 1000, Memory: 1000, CreatesPerHour: 5}
 		before := len(l.Entries)
 		for _, w := range l.wheres() {
-			l.see(w, []Object{{UID: "x"}}, now)
+			l.see(w, "v1", []Object{{UID: "x"}}, now)
 		}
 		if d := l.admit(tier, entry{ID: "new", requests: requests{CPU: 10, Memory: 10}}, now); len(d) == 0 && len(l.Entries) > 3 {
 			t.Errorf("%d were admitted beside %d", len(l.Entries), before)
