@@ -31,11 +31,12 @@ func (c *Client) touch(ctx context.Context, r Ref, how Change) (Object, error) {
 	if err := r.check(); err != nil {
 		return Object{}, err
 	}
-	now, err := c.Now(ctx)
-	if err != nil {
+	if _, err := c.Now(ctx); err != nil {
 		return Object{}, err
 	}
-	return c.patch(ctx, r, "", nil, map[string]any{keys.LastActive: FormatTime(now)}, how.DryRun)
+	// Of each try: one that is late must not say that the activity was before.
+	now := func() map[string]any { return map[string]any{keys.LastActive: FormatTime(c.clock.Now())} }
+	return c.patch(ctx, r, "", nil, now, how.DryRun)
 }
 
 // Retain says that the object stays until a person deletes it, and returns it as it is
@@ -46,8 +47,9 @@ func (c *Client) Retain(ctx context.Context, r Ref, how Change) (Object, error) 
 	if err := r.check(); err != nil {
 		return Object{}, fail("retain", r, err)
 	}
-	o, err := c.patch(ctx, r, "", map[string]any{keys.Intent: string(Retained)},
-		map[string]any{keys.TTL: nil, keys.ExpiresAt: nil, keys.LastActive: nil, keys.Grace: nil, keys.OnExpiry: nil}, how.DryRun)
+	o, err := c.patch(ctx, r, "", map[string]any{keys.Intent: string(Retained)}, always(map[string]any{
+		keys.TTL: nil, keys.ExpiresAt: nil, keys.LastActive: nil, keys.Grace: nil, keys.OnExpiry: nil, keys.Ending: nil,
+	}), how.DryRun)
 	return o, fail("retain", r, err)
 }
 
@@ -89,7 +91,7 @@ func (c *Client) extend(ctx context.Context, r Ref, d time.Duration, how Change)
 		if err != nil {
 			return o, err
 		}
-		o, err = c.patch(ctx, r, o.ResourceVersion, nil, annotations, how.DryRun)
+		o, err = c.patch(ctx, r, o.ResourceVersion, nil, always(annotations), how.DryRun)
 		switch {
 		case !apierrors.IsConflict(err) || otherUID(err):
 			return o, err
@@ -111,7 +113,11 @@ func extended(o Object, d time.Duration, now time.Time) (map[string]any, error) 
 	// In whole seconds, which is what can be written.
 	d = (d + time.Second - 1).Truncate(time.Second)
 	now = now.Truncate(time.Second)
-	a := map[string]any{keys.LastActive: FormatTime(later(now, intent.LastActive))}
+	active := later(now, intent.LastActive)
+	if active.Sub(now) > maxAhead {
+		active = now // nothing ends by such a one
+	}
+	a := map[string]any{keys.LastActive: FormatTime(active), keys.Ending: nil}
 	if intent.TTL > 0 && intent.TTL < d {
 		a[keys.TTL] = FormatDuration(d)
 	}

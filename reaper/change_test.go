@@ -2,6 +2,7 @@ package reaper_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -183,7 +184,7 @@ func TestRetain(t *testing.T) {
 	b := newBench(t)
 	config, _ := b.user(t, "patch")
 	r := b.create(t, "kept", marks{keys.Intent: "transient", "app": "shop"},
-		marks{keys.TTL: "1s", keys.ExpiresAt: "2026-01-01T00:00:00Z", keys.Grace: "broken", keys.LastActive: "x", keys.Owner: "ann"})
+		marks{keys.TTL: "1s", keys.ExpiresAt: "2026-01-01T00:00:00Z", keys.Grace: "broken", keys.LastActive: "x", keys.Ending: "2026-01-01T00:00:00Z", keys.Owner: "ann"})
 	o, err := client(t, config).Retain(t.Context(), r, reaper.Change{})
 	if err != nil {
 		t.Fatal(err)
@@ -194,6 +195,63 @@ func TestRetain(t *testing.T) {
 	}
 	if d := (reaper.Rules{}).Decide(o, time.Now()); d.Reason != reaper.IsRetained {
 		t.Errorf("decided %+v", d)
+	}
+}
+
+// A touch that is tried again says when that was.
+func TestTouchThatIsLate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.create(t, "late", transient, marks{keys.TTL: "1h"})
+	// The first try fails, and takes an hour.
+	slow, failed := rest.CopyConfig(b.config), false
+	slow.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && !failed {
+				failed = true
+				date := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+				return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{"Date": {date}}, Body: http.NoBody, Request: r}, nil
+			}
+			resp, err := next.RoundTrip(r)
+			if err == nil && failed {
+				resp.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+			}
+			return resp, err
+		})
+	})
+	if _, err := client(t, slow).Touch(t.Context(), r, reaper.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	if !failed {
+		t.Error("it was not tried again")
+	}
+	about(t, b.get(t, "late").Annotations[keys.LastActive], time.Now().Add(time.Hour))
+}
+
+func TestNamesAreNoPaths(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	counted, counter := devtest.Count(b.config)
+	c := client(t, counted)
+	for _, name := range []string{"..", ".", "a/b", "%2e"} {
+		for _, r := range []reaper.Ref{
+			{Version: "v1", Resource: "configmaps", Namespace: b.namespace, Name: name, UID: "u"},
+			{Version: "v1", Resource: "configmaps", Namespace: name, Name: "a", UID: "u"},
+			{Version: "v1", Resource: name, Namespace: b.namespace, Name: "a", UID: "u"},
+		} {
+			_, got := c.Get(t.Context(), r)
+			_, touched := c.Touch(t.Context(), r, reaper.Change{})
+			_, retained := c.Retain(t.Context(), r, reaper.Change{})
+			_, extended := c.Extend(t.Context(), r, time.Hour, reaper.Change{})
+			for _, err := range []error{got, touched, retained, extended} {
+				if err == nil || !strings.Contains(err.Error(), "names no object") {
+					t.Errorf("%+v: %v", r, err)
+				}
+			}
+		}
+	}
+	if n := len(counter.Requests()); n > 0 {
+		t.Errorf("%d requests were sent", n)
 	}
 }
 
@@ -214,6 +272,8 @@ func TestExtend(t *testing.T) {
 		"one-of-both":   {marks{keys.TTL: "3h", keys.ExpiresAt: soon}, marks{keys.TTL: "3h", keys.ExpiresAt: "2h"}},
 		"no-end":        {nil, marks{keys.ExpiresAt: "2h"}},
 		"past":          {marks{keys.TTL: "1s", keys.ExpiresAt: "2026-01-01T00:00:00Z"}, marks{keys.TTL: "2h", keys.ExpiresAt: "2h"}},
+		"active-ahead":  {marks{keys.TTL: "1h", keys.LastActive: "2999-01-01T00:00:00Z"}, marks{keys.TTL: "2h"}},
+		"being-ended":   {marks{keys.TTL: "3h", keys.Ending: "2026-01-01T00:00:00Z"}, marks{keys.TTL: "3h"}},
 		"keeps-a-grace": {marks{keys.TTL: "1h", keys.Grace: "5m"}, marks{keys.TTL: "2h", keys.Grace: "5m"}},
 	} {
 		r := b.create(t, name, transient, tc.has)

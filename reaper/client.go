@@ -53,6 +53,9 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 // Get returns the object as it is now, of which the UID need not be known; the error is
 // ErrGone if there is none.
 func (c *Client) Get(ctx context.Context, r Ref) (Object, error) {
+	if err := r.checkNames(); err != nil {
+		return Object{}, fail("read", r, err)
+	}
 	o, err := c.get(ctx, r)
 	return o, fail("read", r, err)
 }
@@ -69,22 +72,29 @@ func (c *Client) get(ctx context.Context, r Ref) (Object, error) {
 	return ObjectOf(r.Group, r.Kind, &m), nil
 }
 
+// always returns the same annotations for each try.
+func always(annotations map[string]any) func() map[string]any {
+	return func() map[string]any { return annotations }
+}
+
 // patch changes labels and annotations of the object with the UID, in which nil
 // removes one, and only if it has this resourceVersion still, unless that is empty.
-func (c *Client) patch(ctx context.Context, r Ref, resourceVersion string, labels, annotations map[string]any, dryRun bool) (Object, error) {
-	meta := map[string]any{"uid": r.UID, "annotations": annotations}
+// The annotations are asked for at each try.
+func (c *Client) patch(ctx context.Context, r Ref, resourceVersion string, labels map[string]any, annotations func() map[string]any, dryRun bool) (Object, error) {
+	meta := map[string]any{"uid": r.UID}
 	if len(labels) > 0 {
 		meta["labels"] = labels
 	}
 	if resourceVersion != "" {
 		meta["resourceVersion"] = resourceVersion
 	}
-	body, err := json.Marshal(map[string]any{"metadata": meta})
-	if err != nil {
-		return Object{}, err
-	}
 	var m metav1.PartialObjectMetadata
-	err = kubeclient.Retry(ctx, func() error { // it changes nothing a second time
+	err := kubeclient.Retry(ctx, func() error { // it changes nothing a second time
+		meta["annotations"] = annotations()
+		body, err := json.Marshal(map[string]any{"metadata": meta})
+		if err != nil {
+			return err
+		}
 		req := c.rest.Patch(types.MergePatchType).AbsPath(r.path()).MaxRetries(0).
 			Param("fieldManager", keys.Manager).SetHeader("Accept", kubeclient.MetadataOnly).Body(body)
 		if dryRun {

@@ -128,14 +128,18 @@ func TestCreateRefusesIntents(t *testing.T) {
 		change func(*reaper.Intent)
 		denied bool // by the tier, and else the intent is none
 	}{
-		"a long TTL":              {func(i *reaper.Intent) { i.TTL = 25 * time.Hour }, true},
-		"a far expiry":            {func(i *reaper.Intent) { i.ExpiresAt = time.Now().Add(25 * time.Hour) }, true},
-		"a far expiry with grace": {func(i *reaper.Intent) { i.ExpiresAt, i.Grace = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), time.Second }, true},
-		"a huge grace":            {func(i *reaper.Intent) { i.Grace = time.Duration(math.MaxInt64/int64Second) * time.Second }, false},
-		"a huge TTL":              {func(i *reaper.Intent) { i.TTL, i.Grace = time.Duration(math.MaxInt64/int64Second)*time.Second, time.Hour }, false},
-		"an expiry of 1970":       {func(i *reaper.Intent) { i.ExpiresAt = time.Unix(0, 0) }, false},
-		"an expiry of 9999":       {func(i *reaper.Intent) { i.ExpiresAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, false},
-		"active in the future":    {func(i *reaper.Intent) { i.LastActive = time.Now().Add(time.Hour) }, false},
+		"a long TTL":   {func(i *reaper.Intent) { i.TTL = 25 * time.Hour }, true},
+		"a far expiry": {func(i *reaper.Intent) { i.ExpiresAt = time.Now().Add(25 * time.Hour) }, true},
+		"a far expiry with grace": {func(i *reaper.Intent) {
+			i.ExpiresAt, i.Grace = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), time.Second
+		}, true},
+		"a huge grace": {func(i *reaper.Intent) { i.Grace = time.Duration(math.MaxInt64/int64Second) * time.Second }, false},
+		"a huge TTL": {func(i *reaper.Intent) {
+			i.TTL, i.Grace = time.Duration(math.MaxInt64/int64Second)*time.Second, time.Hour
+		}, false},
+		"an expiry of 1970":    {func(i *reaper.Intent) { i.ExpiresAt = time.Unix(0, 0) }, false},
+		"an expiry of 9999":    {func(i *reaper.Intent) { i.ExpiresAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, false},
+		"active in the future": {func(i *reaper.Intent) { i.LastActive = time.Now().Add(time.Hour) }, false},
 	} {
 		n := b.creation("never", tier("strict", 2))
 		n.Intent = base

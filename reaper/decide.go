@@ -39,7 +39,7 @@ const (
 	ProtectedName Reason = "ProtectedName" // Refuse: it is the system's
 	KeptBy        Reason = "KeptBy"        // Refuse: another tool's mark says that it stays
 	DeclaredBy    Reason = "DeclaredBy"    // Refuse: something declares it
-	Holds         Reason = "Holds"         // Refuse: a namespace that holds what is to outlive it
+	Holds         Reason = "Holds"         // Refuse: what is to outlive it would go with it
 )
 
 // Decision is what is to be done with an object, and why.
@@ -83,6 +83,9 @@ func (r Rules) Decide(o Object, now time.Time) Decision {
 	case o.UID == "" || o.Created.IsZero():
 		return refuse(NotCreated, "it has no UID or no time of creation, so that it cannot be told from another one of this name")
 	}
+	if ahead := intent.LastActive.Sub(now); ahead > maxAhead {
+		return refuse(BadIntent, "its last activity, "+FormatTime(intent.LastActive)+", is in the future, and would keep it for as long: touch it")
+	}
 	if why := r.protects(o); why != "" {
 		return refuse(ProtectedName, why)
 	}
@@ -91,6 +94,9 @@ func (r Rules) Decide(o Object, now time.Time) Decision {
 	}
 	if by := declaredBy(o); by != nil {
 		return refuse(DeclaredBy, "it is transient, and "+by.mark+" says that "+by.tool+" declares it: remove one of them, or delete it there")
+	}
+	if o.Group == "apiextensions.k8s.io" && o.Kind == "CustomResourceDefinition" {
+		return refuse(Holds, "it is transient, and all objects of its kind would go with it, whatever they say: delete it by hand")
 	}
 	deadline, ends := intent.Deadline(o.Created)
 	switch {
@@ -101,6 +107,9 @@ func (r Rules) Decide(o Object, now time.Time) Decision {
 	}
 	return Decision{Verdict: Delete, Reason: Due, Message: "it ended at " + FormatTime(deadline), Deadline: deadline}
 }
+
+// maxAhead is how far a clock may be ahead that somebody recorded an activity by.
+const maxAhead = time.Minute
 
 func refuse(reason Reason, message string) Decision {
 	return Decision{Verdict: Refuse, Reason: reason, Message: message}

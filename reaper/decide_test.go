@@ -74,10 +74,15 @@ func TestDecide(t *testing.T) {
 		reason  reaper.Reason
 		says    string
 	}{
-		"due":                       {object: expired(), verdict: reaper.Delete, reason: reaper.Due, says: "2026-03-01T01:00:00Z"},
-		"a moment before":           {object: expired(), now: due.Add(-time.Nanosecond), verdict: reaper.Wait, reason: reaper.NotDue, says: "2026-03-01T01:00:00Z"},
-		"created in the future":     {object: expired(func(o *reaper.Object) { o.Created = due.Add(time.Hour) }), verdict: reaper.Wait, reason: reaper.NotDue},
-		"active in the future":      {object: expired(annotate(keys.LastActive, "2026-03-01T01:00:01Z")), verdict: reaper.Wait, reason: reaper.NotDue},
+		"due":                   {object: expired(), verdict: reaper.Delete, reason: reaper.Due, says: "2026-03-01T01:00:00Z"},
+		"a moment before":       {object: expired(), now: due.Add(-time.Nanosecond), verdict: reaper.Wait, reason: reaper.NotDue, says: "2026-03-01T01:00:00Z"},
+		"created in the future": {object: expired(func(o *reaper.Object) { o.Created = due.Add(time.Hour) }), verdict: reaper.Wait, reason: reaper.NotDue},
+		"active in the future":  {object: expired(annotate(keys.LastActive, "2026-03-01T01:00:01Z")), verdict: reaper.Wait, reason: reaper.NotDue},
+		"active a minute ahead": {object: expired(annotate(keys.LastActive, "2026-03-01T01:01:00Z")), verdict: reaper.Wait, reason: reaper.NotDue},
+		"active far ahead":      {object: expired(annotate(keys.LastActive, "2026-03-01T01:01:01Z")), verdict: reaper.Refuse, reason: reaper.BadIntent, says: "in the future"},
+		"a definition of a kind": {object: expired(func(o *reaper.Object) {
+			o.Group, o.Kind, o.Namespace = "apiextensions.k8s.io", "CustomResourceDefinition", ""
+		}), verdict: reaper.Refuse, reason: reaper.Holds, says: "go with it"},
 		"within its grace":          {object: expired(annotate(keys.Grace, "1s")), verdict: reaper.Wait, reason: reaper.NotDue},
 		"no intent":                 {object: expired(unmarked), verdict: reaper.Keep, reason: reaper.NoIntent},
 		"a TTL alone":               {object: expired(func(o *reaper.Object) { o.Labels = nil }), verdict: reaper.Keep, reason: reaper.NoIntent},

@@ -41,6 +41,8 @@
 //   - No other tool's mark says that it stays.
 //   - Nothing declares it: Pharos (the label pharos.dev/target), Argo CD, Flux, Helm,
 //     kapp, an ApplySet or cli-utils.
+//   - Its last activity is not in the future, by more than a minute.
+//   - It is no CustomResourceDefinition, with which all objects of its kind would go.
 //   - If it is a namespace: nothing in it is to outlive it, see [Outlives].
 //
 // # Change an end
@@ -59,7 +61,9 @@
 //
 //   - An object that the API server creates more than two minutes after its admission,
 //     against all timeouts, may be one too many. It is counted from then on.
-//   - Replicas that are added later request more than was admitted.
+//   - Replicas that are added later request more than was admitted, and so does what
+//     the cluster adds to a pod: the defaults of a LimitRange, the overhead of a
+//     RuntimeClass, containers that are injected.
 //   - A ledger that is deleted begins anew with what is there of the kind that is
 //     created first. Who may write the ledger can say what they want.
 //   - API servers whose clocks differ count an hour by as much wrongly.

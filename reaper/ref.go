@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
 )
 
 // Ref names one object of a cluster, by the resource that the API server serves it as.
@@ -35,7 +37,18 @@ func (r Ref) check() error {
 	if r.Version == "" || r.Resource == "" || r.Name == "" || r.UID == "" {
 		return fmt.Errorf("%w: version, resource, name and UID are needed, and there are %q, %q, %q and %q", errRef, r.Version, r.Resource, r.Name, r.UID)
 	}
-	return nil
+	return r.checkNames()
+}
+
+// checkNames refuses names that would lead to another path, as ".." does.
+func (r Ref) checkNames() error {
+	var errs []error
+	for _, name := range []string{r.Group, r.Version, r.Resource, r.Namespace, r.Name} {
+		for _, why := range path.IsValidPathSegmentName(name) {
+			errs = append(errs, fmt.Errorf("%w: %s %s", errRef, quote(name), why))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 var errRef = errors.New("this names no object")

@@ -82,14 +82,25 @@ func (t Tier) checkIntent(i Intent, now time.Time) error {
 	if i.TTL < 0 || i.Grace < 0 || i.TTL%time.Second != 0 || i.Grace%time.Second != 0 {
 		missing(keys.TTL, "it is not of whole seconds, and neither is its grace")
 	}
+	if i.TTL > MaxDuration || i.Grace > MaxDuration {
+		missing(keys.TTL, "it is longer than "+FormatDuration(MaxDuration)+", or its grace is")
+	}
+	if i.LastActive.Sub(now) > maxAhead {
+		missing(keys.LastActive, "it is in the future")
+	}
+	if len(errs) == 0 {
+		// What cannot be read back would never end.
+		_, err := ReadIntent(i.write())
+		errs = append(errs, err)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	longest := i.TTL
 	if !i.ExpiresAt.IsZero() {
-		longest = max(longest, i.ExpiresAt.Sub(now))
+		longest = max(longest, min(i.ExpiresAt.Sub(now), MaxDuration)) // which is more than any tier's
 	}
-	if longest += i.Grace; longest > t.MaxTTL {
+	if longest += i.Grace; longest > t.MaxTTL || !i.ExpiresAt.IsZero() && i.ExpiresAt.Sub(now) > t.MaxTTL {
 		return &DeniedError{Tier: t.Name, Denials: []Denial{{Limit: LimitTTL, Max: int64(t.MaxTTL / time.Second), Asked: int64(longest / time.Second)}}}
 	}
 	return nil

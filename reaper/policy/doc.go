@@ -23,6 +23,8 @@
 // in each of them. It counts owned objects too, and where it limits CPU or memory the
 // API server refuses pods that do not say what they request.
 //
-// Who gives an object an owner evades the policy. It ends with that owner then, and if
-// that is not there, Kubernetes' garbage collector deletes it at once.
+// Who gives an object an owner evades the policy. It ends with that owner then, unless
+// the reference is taken away later, which the policy cannot refuse: workloads let go
+// of their pods so. It stays then, without an intent, and the inventory counts it. If
+// the owner is not there, Kubernetes' garbage collector deletes it at once.
 package policy
