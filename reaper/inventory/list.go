@@ -2,14 +2,17 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -44,11 +47,15 @@ func (i *Inventory) list(ctx context.Context, r kubeclient.Resource, namespace s
 	if into, ok := whole[r.String()]; ok {
 		accept, fresh = protobuf, into
 	}
+	at, err := pathOf(r, namespace, "")
+	if err != nil {
+		return err
+	}
 	next, paged, given := "", true, map[string]bool{}
 	for {
 		page := fresh()
 		err := kubeclient.Retry(ctx, func() error {
-			get := i.client.Get().AbsPath(pathOf(r, namespace, "")).SetHeader("Accept", accept).MaxRetries(0)
+			get := i.client.Get().AbsPath(at).SetHeader("Accept", accept).MaxRetries(0)
 			if paged {
 				get.Param("limit", strconv.Itoa(pageSize))
 			}
@@ -77,8 +84,14 @@ func (i *Inventory) list(ctx context.Context, r kubeclient.Resource, namespace s
 	}
 }
 
-// pathOf is the path of a resource's objects, or of one of them.
-func pathOf(r kubeclient.Resource, namespace, name string) string {
+// pathOf is the path of a resource's objects, or of one of them. The error is of a name
+// that would be a path itself, and lead to another object.
+func pathOf(r kubeclient.Resource, namespace, name string) (string, error) {
+	for _, s := range []string{r.Group, r.Version, r.Resource, namespace, name} {
+		if why := pathvalidation.IsValidPathSegmentName(s); len(why) > 0 {
+			return "", fmt.Errorf("%q is no name: it %s", s, strings.Join(why, " and "))
+		}
+	}
 	at := path.Join("/apis", r.Group, r.Version)
 	if r.Group == "" {
 		at = path.Join("/api", r.Version)
@@ -86,7 +99,7 @@ func pathOf(r kubeclient.Resource, namespace, name string) string {
 	if r.Namespaced && namespace != "" {
 		at = path.Join(at, "namespaces", namespace)
 	}
-	return path.Join(at, r.Resource, name)
+	return path.Join(at, r.Resource, name), nil
 }
 
 // itemsOf takes a page apart. Managed fields, which are most of the metadata, are
@@ -123,9 +136,16 @@ func each[T any](items []T, take func(*T) seen) []seen {
 
 // get reads the metadata of one object.
 func (i *Inventory) get(ctx context.Context, r kubeclient.Resource, namespace, name string) (reaper.Object, error) {
+	if name == "" {
+		return reaper.Object{}, errors.New("it has no name")
+	}
+	at, err := pathOf(r, namespace, name)
+	if err != nil {
+		return reaper.Object{}, err
+	}
 	m := &metav1.PartialObjectMetadata{}
-	err := kubeclient.Retry(ctx, func() error {
-		return i.client.Get().AbsPath(pathOf(r, namespace, name)).SetHeader("Accept", kubeclient.MetadataOnly).MaxRetries(0).Do(ctx).Into(m)
+	err = kubeclient.Retry(ctx, func() error {
+		return i.client.Get().AbsPath(at).SetHeader("Accept", kubeclient.MetadataOnly).MaxRetries(0).Do(ctx).Into(m)
 	})
 	if err != nil {
 		return reaper.Object{}, err

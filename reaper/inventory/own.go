@@ -98,7 +98,11 @@ func (i *Inventory) annotate(ctx context.Context, resource kubeclient.Resource, 
 	if err != nil {
 		return err
 	}
-	req := i.client.Patch(types.MergePatchType).AbsPath(pathOf(resource, o.Namespace, o.Name)).
+	at, err := pathOf(resource, o.Namespace, o.Name)
+	if err != nil {
+		return err
+	}
+	req := i.client.Patch(types.MergePatchType).AbsPath(at).
 		SetHeader("Accept", kubeclient.MetadataOnly).Param("fieldManager", keys.Manager).Body(patch)
 	if dryRun {
 		req.Param("dryRun", metav1.DryRunAll)

@@ -97,6 +97,37 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// A name is no path: it does not lead to another object.
+func TestNamesAreNoPaths(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.create(t, claim)
+	config, requests := devtest.Count(b.cluster.Config())
+	i := newInventory(t, config)
+	for _, named := range [][2]string{
+		{b.namespace, ".."}, {b.namespace, ""}, {b.namespace, "../persistentvolumeclaims/data"}, {b.namespace, "data%2f"}, {"..", "data"}, {"x/../" + b.namespace, "data"},
+	} {
+		r := b.claim()
+		r.Namespace, r.Name = named[0], named[1]
+		if _, err := i.Own(t.Context(), r, "ann", inventory.Ownership{}); err == nil {
+			t.Errorf("Own took %q", named)
+		}
+	}
+	if _, err := i.Take(t.Context(), inventory.Request{Namespaces: []string{b.namespace, "../" + b.namespace}}); err == nil {
+		t.Error("Take took a path")
+	}
+	if got := requests.Requests(); len(got) > 0 {
+		t.Errorf("it made %+v", got)
+	}
+	if is := b.annotations(t)[keys.Owner]; is != "" {
+		t.Errorf("the owner is %q", is)
+	}
+	ns, err := devtest.Client(t, b.cluster.Config()).CoreV1().Namespaces().Get(t.Context(), b.namespace, metav1.GetOptions{})
+	if err != nil || ns.Annotations[keys.Owner] != "" {
+		t.Errorf("the namespace is of %q, %v", ns.Annotations[keys.Owner], err)
+	}
+}
+
 // What somebody writes in between is not overwritten, and what is made anew under the
 // name is judged as what it is then.
 func TestOwnRaces(t *testing.T) {

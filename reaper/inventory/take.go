@@ -43,6 +43,11 @@ func (i *Inventory) Take(ctx context.Context, r Request) (Report, error) {
 	if r.AllNamespaces == (len(r.Namespaces) > 0) {
 		return Report{}, errors.New("inventory: exactly one of Request.Namespaces and AllNamespaces is to be set")
 	}
+	for _, ns := range r.Namespaces {
+		if _, err := pathOf(namespaces, "", ns); err != nil {
+			return Report{}, fmt.Errorf("inventory: Request.Namespaces: %w", err)
+		}
+	}
 	l := newLook(i, r)
 	resources, err := l.discover(ctx)
 	if err != nil {
