@@ -20,6 +20,7 @@ type changeOptions struct {
 	dryRun    string
 	done      string // "touched"
 	do        func(ctx context.Context, c *reaper.Client, r reaper.Ref, how reaper.Change) (reaper.Object, error)
+	warn      func(reaper.Object) string // nil: of nothing
 }
 
 // flags adds what they share to a command.
@@ -98,6 +99,11 @@ func (o *changeOptions) change(ctx context.Context, c *reaper.Client, r reaper.R
 	is.failure = failureOf(ctx, err)
 	if err != nil {
 		return is, err
+	}
+	if o.warn != nil {
+		if w := o.warn(obj); w != "" {
+			linef(o.ErrOut, "warning: %s: %s", strings.ToLower(r.Kind)+"/"+r.Name, w)
+		}
 	}
 	now, err := c.Now(ctx)
 	if err != nil {

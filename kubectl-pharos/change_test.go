@@ -85,6 +85,21 @@ func TestTouchExtendRetain(t *testing.T) {
 		t.Errorf("it is %+v", a.ObjectMeta)
 	}
 
+	// What is retained still goes with its owners, which is warned of.
+	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "b", UID: get("b").UID}}
+	for _, want := range []string{
+		"warning: configmap/plain: it goes with its owner ConfigMap b: retain that, or remove the reference\n",
+		"warning: configmap/plain: it goes with its owners ConfigMap b, ConfigMap a: retain one of them, or remove the references\n",
+	} {
+		m := get("plain")
+		m.OwnerReferences = owners
+		if _, err := maps.Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		expect(exitDone, "configmap/plain retained", want, "retain", "cm/plain", "-n", ns, "--dry-run")
+		owners = append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: get("a").UID})
+	}
+
 	// Completion offers what is transient, and is not named yet.
 	lister, _ := devtest.User(t, cluster, ns, devtest.Rights{Namespaced: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}}})
 	make("c", transient, map[string]string{keys.TTL: "1h"})

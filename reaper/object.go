@@ -17,8 +17,10 @@ type Object struct {
 	Created, Deleted time.Time
 	Labels           map[string]string
 	Annotations      map[string]string
-	// Owned says that it has an owner whose end is its own.
+	// Owned says that it has an owner whose end is its own, whatever it says itself.
 	Owned bool
+	// Owners are the owners for people, such as "StatefulSet db".
+	Owners []string
 }
 
 // ObjectOf returns what decides about the object of this group and kind. The maps are
@@ -28,6 +30,9 @@ func ObjectOf(group, kind string, m metav1.Object) Object {
 		Group: group, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(),
 		UID: string(m.GetUID()), ResourceVersion: m.GetResourceVersion(), Created: m.GetCreationTimestamp().Time,
 		Labels: m.GetLabels(), Annotations: m.GetAnnotations(), Owned: len(m.GetOwnerReferences()) > 0,
+	}
+	for _, owner := range m.GetOwnerReferences() {
+		o.Owners = append(o.Owners, owner.Kind+" "+owner.Name)
 	}
 	if d := m.GetDeletionTimestamp(); d != nil {
 		o.Deleted = d.Time
