@@ -12,8 +12,9 @@
 //  3. For a Namespace it looks at everything in it that could outlive it, see
 //     [reaper.Outlives]. What cannot be looked at, because discovery of its group
 //     failed or listing it is forbidden, is never taken for absent: the namespace
-//     stays and is reported. Then it marks the namespace (pharos.dev/ending), and
-//     looks again.
+//     stays and is reported. Nor is what an API server does not list that does not say
+//     that it is ready. Then it marks the namespace (pharos.dev/ending), and looks
+//     again.
 //  4. It deletes with the UID and the resourceVersion that it has decided by as
 //     preconditions, and background propagation. On a conflict it begins again.
 //
@@ -35,7 +36,10 @@
 //
 //   - {apiGroups: [GROUP], resources: [RESOURCE], verbs: [list, get, delete]}
 //
-// and in addition watch for a [Sweeper], patch for Config.NotifyBefore, which leaves a
+// and GET of the URLs /readyz, /api and /apis, which Kubernetes gives to whoever is
+// authenticated (the ClusterRole system:discovery); without it nothing is swept.
+//
+// It takes in addition watch for a [Sweeper], patch for Config.NotifyBefore, which leaves a
 // note on the objects that were warned of, and create for events of events.k8s.io for
 // that and Config.Events. To end namespaces it takes patch for namespaces, which are
 // marked, and list for everything that can be in them, Secrets included: only

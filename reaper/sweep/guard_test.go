@@ -282,7 +282,7 @@ func TestNamespaceThatSeveralEnd(t *testing.T) {
 // Faults are tried again, and what cannot be done leaves the namespace.
 func TestNamespaceInSpiteOfFaults(t *testing.T) {
 	t.Parallel()
-	pods, itself := regexp.MustCompile("/pods$"), regexp.MustCompile("/namespaces/[^/]*$")
+	pods, itself, readyz := regexp.MustCompile("/pods$"), regexp.MustCompile("/namespaces/[^/]*$"), regexp.MustCompile("^/readyz$")
 	for name, tt := range map[string]struct {
 		rule faultproxy.Rule
 		want sweep.Outcome // none with an error
@@ -295,6 +295,8 @@ func TestNamespaceInSpiteOfFaults(t *testing.T) {
 		"a list is never found":       {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusNotFound)}, ""},
 		"a list is forbidden":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},
 		"the second list is":          {faultproxy.Rule{Method: http.MethodGet, Path: pods, Skip: 1, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},
+		"it is ready again":           {faultproxy.Rule{Method: http.MethodGet, Path: readyz, Times: 2, Do: faultproxy.Answer(http.StatusInternalServerError)}, sweep.Deleted},
+		"it is not ready":             {faultproxy.Rule{Method: http.MethodGet, Path: readyz, Do: faultproxy.Answer(http.StatusInternalServerError)}, ""},
 		"discovery breaks":            {faultproxy.Rule{Method: http.MethodGet, Path: regexp.MustCompile("^/apis$"), Do: faultproxy.Answer(http.StatusServiceUnavailable)}, ""},
 		"the mark conflicts":          {faultproxy.Rule{Method: http.MethodPatch, Path: itself, Times: 2, Do: faultproxy.Answer(http.StatusConflict)}, sweep.Deleted},
 		"the mark's answer is lost":   {faultproxy.Rule{Method: http.MethodPatch, Path: itself, Times: 1, AfterUpstream: true, Do: faultproxy.Cut()}, sweep.Deleted},

@@ -39,10 +39,14 @@ func (e *Ender) Resources(ctx context.Context, names []string) ([]Resource, []Ga
 	return chosen, gaps, nil
 }
 
+// discover asks for all resources. It fails while the API server is not ready.
 func (e *Ender) discover(ctx context.Context) (all []kubeclient.Resource, stale []schema.GroupVersion, err error) {
 	err = kubeclient.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, e.config.RequestTimeout)
 		defer cancel()
+		if err := e.ready(ctx); err != nil {
+			return err
+		}
 		all, stale, err = kubeclient.Discover(ctx, e.plain)
 		return err
 	})
