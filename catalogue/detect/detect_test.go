@@ -162,7 +162,8 @@ func TestOwnRepository(t *testing.T) {
 	if !slices.ContainsFunc(found.Images, func(i detect.Image) bool { return i.Path == "./kubectl-pharos" && i.Name == "pharos" }) {
 		t.Errorf("the images are %v", found.Images)
 	}
-	if !slices.Equal(found.Targets, []string{"pharos-controller"}) {
+	// Who installs the controller that sweeps, on top of the plain one.
+	if !slices.Equal(found.Targets, []string{"pharos-controller-sweep"}) {
 		t.Errorf("the targets are %v", found.Targets)
 	}
 	checkIts(t, ownFiles(t), found)
@@ -177,7 +178,7 @@ func ownFiles(t *testing.T) map[string]source.File {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	for _, dir := range []string{"catalogue", "examples", "internal", "kubectl-pharos", "lease", "lifecycle", "receipt", "docs"} {
+	for _, dir := range []string{"catalogue", "examples", "internal", "kubectl-pharos", "lease", "lifecycle", "reaper", "receipt", "docs"} {
 		addFiles(t, root, dir, files)
 	}
 	for _, name := range []string{"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "Makefile"} {
