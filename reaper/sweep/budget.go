@@ -9,7 +9,7 @@ import (
 // budget limits the ends: how many a second, and how many at once.
 type budget struct {
 	limiter *rate.Limiter
-	slots   chan struct{}
+	slots   slots
 }
 
 func newBudget(perSecond float64, concurrent int) *budget {
@@ -17,20 +17,30 @@ func newBudget(perSecond float64, concurrent int) *budget {
 	if perSecond < 0 {
 		limit = rate.Inf
 	}
-	return &budget{rate.NewLimiter(limit, concurrent), make(chan struct{}, concurrent)}
+	return &budget{rate.NewLimiter(limit, concurrent), make(slots, concurrent)}
 }
 
 // take waits for a slot, which the returned function gives back.
 func (b *budget) take(ctx context.Context) (give func(), err error) {
-	select {
-	case b.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if give, err = b.slots.take(ctx); err != nil {
+		return nil, err
 	}
-	give = func() { <-b.slots }
 	if err := b.limiter.Wait(ctx); err != nil {
 		give()
 		return nil, err
 	}
 	return give, nil
+}
+
+// slots limit how many do something at once.
+type slots chan struct{}
+
+// take waits for a slot, which the returned function gives back.
+func (s slots) take(ctx context.Context) (give func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

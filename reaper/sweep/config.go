@@ -65,6 +65,9 @@ type Ender struct {
 	meta   metadata.Interface
 	plain  rest.Interface
 	budget *budget
+	// looks are the namespaces that are looked into at once, lists the lists of all of
+	// these looks.
+	looks, lists slots
 }
 
 // New returns an Ender. It makes no request.
@@ -85,7 +88,9 @@ func New(c Config) (*Ender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	return &Ender{config: c, clock: clock, meta: meta, plain: plain, budget: newBudget(c.DeletesPerSecond, c.ConcurrentDeletes)}, nil
+	return &Ender{config: c, clock: clock, meta: meta, plain: plain,
+		budget: newBudget(c.DeletesPerSecond, c.ConcurrentDeletes),
+		looks:  make(slots, maxLooks), lists: make(slots, maxLookers)}, nil
 }
 
 func (c *Config) complete() error {

@@ -13,7 +13,8 @@
 //     [reaper.Outlives]. What cannot be looked at, because discovery of its group
 //     failed or listing it is forbidden, is never taken for absent: the namespace
 //     stays and is reported. Nor is what an API server does not list that does not say
-//     that it is ready. Then it marks the namespace (pharos.dev/ending), and looks
+//     that it is ready. A list that fails over and over while the API server answers
+//     keeps the namespace, too. Then it marks the namespace (pharos.dev/ending), and looks
 //     again.
 //  4. It deletes with the UID and the resourceVersion that it has decided by as
 //     preconditions, and background propagation. On a conflict it begins again.
@@ -26,8 +27,9 @@
 // # What is left of the race
 //
 // Kubernetes has no deletion of a namespace that holds only if nothing was created in
-// it. What is created between the second look and the deletion, some milliseconds,
-// goes with the namespace. What changes the Namespace object itself in between, a
+// it. What is created after its kind was listed in the second look goes with the
+// namespace: some milliseconds for what is most precious, which is listed last, such as
+// snapshots, and up to the whole of that look for pods and the like. What changes the Namespace object itself in between, a
 // longer TTL or another intent, is safe.
 //
 // # Rights

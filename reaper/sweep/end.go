@@ -27,30 +27,42 @@ const (
 )
 
 // End ends the object with this UID, if it is past its end: see the package's
-// comment for how. It waits for the budget first. Whether it was deleted, and if not
+// comment for how. It waits for the budget first, a namespace only when the first look
+// into it has found nothing. Whether it was deleted, and if not
 // why, is the Result's Outcome; the error says that this could not be found out or
 // done: that of a request, ErrUnsettled, or the context's.
 func (e *Ender) End(ctx context.Context, r Resource, namespace, name, uid string) (Result, error) {
+	res, err := e.end(ctx, r, namespace, name, uid)
+	if err == nil {
+		e.recordEnd(ctx, r, res)
+	}
+	return res, err
+}
+
+// end is End without the Event.
+func (e *Ender) end(ctx context.Context, r Resource, namespace, name, uid string) (Result, error) {
 	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: namespace, Name: name}
 	if err := named(namespace, name, uid); err != nil {
 		return Result{}, fmt.Errorf("end %s: %w", o, err)
 	}
-	give, err := e.budget.take(ctx)
+	take := e.budget.take
+	if r.isNamespaces() {
+		take = e.looks.take // the budget is taken between its looks
+	}
+	give, err := take(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("end %s: %w", o, err)
 	}
-	res, err := e.end(ctx, r, o, uid)
-	give()
+	defer give()
+	res, err := e.settle(ctx, r, o, uid)
 	if err != nil {
 		return res, fmt.Errorf("end %s: %w", o, err)
-	}
-	if res.Outcome == Deleted && e.config.Events {
-		e.recordEnd(ctx, r, res)
 	}
 	return res, nil
 }
 
-func (e *Ender) end(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
+// settle tries until it is known what became of the object.
+func (e *Ender) settle(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
 	var asked *Result // of a deletion, without hearing what became of it
 	for conflicts, failures := 0, 0; ; {
 		res, err := e.try(ctx, r, o, uid)
@@ -95,7 +107,9 @@ func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string
 	if res.Decision.Verdict != reaper.Delete {
 		res.Outcome = outcomeOf[res.Decision.Verdict]
 	} else if r.isNamespaces() {
-		if err := e.guard(ctx, &res); err != nil {
+		give, err := e.guard(ctx, &res)
+		defer give()
+		if err != nil {
 			return res, err
 		}
 	}

@@ -23,9 +23,12 @@ const (
 	reasonEndsSoon = "EndsSoon"
 )
 
-// recordEnd records that an object was deleted. That it cannot is no reason to fail:
+// recordEnd records that an object was deleted, if it was and Events are wanted. That it cannot is no reason to fail:
 // in a namespace that is going there are no Events.
 func (e *Ender) recordEnd(ctx context.Context, r Resource, res Result) {
+	if res.Outcome != Deleted || !e.config.Events {
+		return
+	}
 	note := fmt.Sprintf("Pharos deleted it: it was transient, and ended at %s.", reaper.FormatTime(res.Decision.Deadline))
 	if owner := res.Object.Annotations[keys.Owner]; owner != "" {
 		note += " Its owner: " + owner

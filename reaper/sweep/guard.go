@@ -18,34 +18,47 @@ import (
 
 // The limits of a look into a namespace.
 const (
-	maxHeld    = 5 // found, then it ends
-	maxLookers = 8 // lists at once
-	maxLooks   = 4 // until discovery and lists agree
+	maxHeld    = 5  // found, then it ends
+	maxLooks   = 4  // namespaces at once
+	maxLookers = 8  // lists at once, of all of these
+	lookPage   = 50 // objects: their metadata may have 256 KiB of annotations each
+	maxTries   = 4  // until discovery and lists agree
 )
 
 // guard lets a namespace that is past its end be deleted only if nothing in it is to
 // outlive it: it looks, marks the namespace, and looks again. It refuses by setting
-// the result's outcome. The result's object is the marked one afterwards.
-func (e *Ender) guard(ctx context.Context, res *Result) error {
-	if err := e.look(ctx, res); err != nil || res.Outcome != "" || e.config.DryRun {
-		return err
+// the result's outcome. The result's object is the marked one afterwards. The budget
+// is taken between the looks, so that a namespace which cannot be looked at takes none
+// of it, and nothing is waited for behind the second one; give is to be called when the
+// deletion was tried, whatever is returned.
+func (e *Ender) guard(ctx context.Context, res *Result) (give func(), err error) {
+	give = func() {}
+	if err := e.look(ctx, res, byRank); err != nil || res.Outcome != "" {
+		return give, err
+	}
+	taken, err := e.budget.take(ctx)
+	if err != nil {
+		return give, err
+	}
+	if e.config.DryRun {
+		return taken, nil
 	}
 	switch err := e.mark(ctx, &res.Object); {
 	case kubeclient.NotFound(err):
 		res.Outcome = Gone
-		return nil
+		return taken, nil
 	case err != nil:
-		return err
+		return taken, err
 	}
-	return e.look(ctx, res)
+	return taken, e.look(ctx, res, lastFirst)
 }
 
 // look refuses if it finds something that is to outlive the namespace, or cannot look
 // at all that is in it.
-func (e *Ender) look(ctx context.Context, res *Result) error {
+func (e *Ender) look(ctx context.Context, res *Result, order order) error {
 	for tries := 1; ; tries++ {
-		f, err := e.lookAtAll(ctx, res.Object.Name)
-		if kubeclient.NotFound(err) && tries < maxLooks {
+		f, err := e.lookAtAll(ctx, res.Object.Name, order)
+		if kubeclient.NotFound(err) && tries < maxTries {
 			continue // a resource went or came since discovery
 		}
 		if err == nil {
@@ -55,7 +68,7 @@ func (e *Ender) look(ctx context.Context, res *Result) error {
 	}
 }
 
-func (e *Ender) lookAtAll(ctx context.Context, namespace string) (*found, error) {
+func (e *Ender) lookAtAll(ctx context.Context, namespace string, order order) (*found, error) {
 	all, stale, err := e.discover(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +90,7 @@ func (e *Ender) lookAtAll(ctx context.Context, namespace string) (*found, error)
 			toList = append(toList, resourceOf(r))
 		}
 	}
-	slices.SortStableFunc(toList, func(a, b Resource) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(toList, order)
 
 	var g errgroup.Group // whose lists are not broken off when one has found enough
 	g.SetLimit(maxLookers)
@@ -86,6 +99,11 @@ func (e *Ender) lookAtAll(ctx context.Context, namespace string) (*found, error)
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	if f.failed {
+		if _, _, err := e.discover(ctx); err != nil {
+			return nil, err // it is the API server that does not answer
+		}
 	}
 	return f, nil
 }
@@ -98,8 +116,13 @@ func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *fou
 	if f.enough() {
 		return nil
 	}
-	err := e.list(ctx, listing{
-		resource: r, namespace: namespace, again: func() {},
+	give, err := e.lists.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer give()
+	err = e.list(ctx, listing{
+		resource: r, namespace: namespace, limit: lookPage, again: func() {},
 		each: func(o reaper.Object) error {
 			if why := reaper.Outlives(o); why != "" {
 				f.hold(Held{r.String(), o.Name, why})
@@ -113,15 +136,26 @@ func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *fou
 	switch {
 	case err == nil || errors.Is(err, errEnough):
 		return nil
-	case kubeclient.NotFound(err) || kubeclient.Transient(err) || ctx.Err() != nil:
+	case kubeclient.NotFound(err) || ctx.Err() != nil:
 		return err
+	case kubeclient.Transient(err): // though it was tried again
+		f.fail()
 	}
 	f.gap(Gap{r.String(), err.Error()})
 	return nil
 }
 
-// rank is in which order resources are looked at: first what is most likely to
-// outlive a namespace, last what there is most of.
+// order is in which order resources are looked at.
+type order func(a, b Resource) int
+
+// byRank is for finding soon that a namespace stays. lastFirst is for the last look:
+// what is created after its list goes with the namespace, so that the most precious is
+// listed last.
+func byRank(a, b Resource) int    { return cmp.Compare(rank(a), rank(b)) }
+func lastFirst(a, b Resource) int { return byRank(b, a) }
+
+// rank is 0 for what is most likely to outlive a namespace, and highest for what there
+// is most of.
 func rank(r Resource) int {
 	switch {
 	case reaper.Durable(r.Group, r.Kind):
@@ -138,9 +172,16 @@ func rank(r Resource) int {
 
 // found is what a look finds. It is safe for concurrent use.
 type found struct {
-	mu   sync.Mutex
-	held map[Held]bool
-	gaps []Gap
+	mu     sync.Mutex
+	held   map[Held]bool
+	gaps   []Gap
+	failed bool // some lists, which are gaps if the API server answers
+}
+
+func (f *found) fail() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = true
 }
 
 func (f *found) gap(g Gap) {

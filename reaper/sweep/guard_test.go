@@ -279,6 +279,33 @@ func TestNamespaceThatSeveralEnd(t *testing.T) {
 	w.wantEnding()
 }
 
+// What is most precious is listed last before the deletion, since what is created after
+// its list goes with the namespace; the first look begins with it, to end soon.
+func TestLastLookEndsWithTheMostPrecious(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ns := w.over()
+	p, config := w.behind()
+	w.endNamespace(ender(t, config), ns, sweep.Deleted)
+	var looks [2][]string // of each, in order
+	look := 0
+	for _, r := range p.Requests() {
+		switch resource, listed := strings.CutPrefix(r.Path[strings.LastIndex(r.Path, "/namespaces/")+1:], "namespaces/"+w.ns+"/"); {
+		case r.Method == http.MethodPatch:
+			look++
+		case listed:
+			looks[look] = append(looks[look], resource)
+		}
+	}
+	before := func(look []string, a, b string) bool {
+		i, j := slices.Index(look, a), slices.Index(look, b)
+		return i >= 0 && j >= 0 && i < j
+	}
+	if !before(looks[0], "persistentvolumeclaims", "pods") || !before(looks[1], "pods", "persistentvolumeclaims") || !before(looks[1], "endpoints", "statefulsets") {
+		t.Errorf("it looked at %q and then at %q", looks[0], looks[1])
+	}
+}
+
 // Faults are tried again, and what cannot be done leaves the namespace.
 func TestNamespaceInSpiteOfFaults(t *testing.T) {
 	t.Parallel()
@@ -291,7 +318,7 @@ func TestNamespaceInSpiteOfFaults(t *testing.T) {
 		"a list is cut off":           {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 3, Do: faultproxy.Cut()}, sweep.Deleted},
 		"lists are too many":          {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 3, Do: faultproxy.TooManyRequests(0)}, sweep.Deleted},
 		"a resource goes":             {faultproxy.Rule{Method: http.MethodGet, Path: pods, Times: 1, Do: faultproxy.Answer(http.StatusNotFound)}, sweep.Deleted},
-		"a list stays broken":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusInternalServerError)}, ""},
+		"a list stays broken":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusInternalServerError)}, sweep.Refused},
 		"a list is never found":       {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusNotFound)}, ""},
 		"a list is forbidden":         {faultproxy.Rule{Method: http.MethodGet, Path: pods, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},
 		"the second list is":          {faultproxy.Rule{Method: http.MethodGet, Path: pods, Skip: 1, Do: faultproxy.Answer(http.StatusForbidden)}, sweep.Refused},

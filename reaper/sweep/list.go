@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type listing struct {
 	namespace string // all of them if empty
 	selector  string // of labels
 	name      string // only the object of this name if not empty
+	limit     int64  // of a page; pageSize if it is 0
 	// each is called for every object; its error ends the list.
 	each func(reaper.Object) error
 	// again is called when the list begins anew, because the server has forgotten the
@@ -68,7 +70,7 @@ func (e *Ender) list(ctx context.Context, l listing) error {
 }
 
 func (e *Ender) page(ctx context.Context, l listing, next string) (page *metav1.PartialObjectMetadataList, err error) {
-	options := metav1.ListOptions{LabelSelector: l.selector, Limit: pageSize, Continue: next}
+	options := metav1.ListOptions{LabelSelector: l.selector, Limit: cmp.Or(l.limit, pageSize), Continue: next}
 	if l.name != "" {
 		options.FieldSelector = "metadata.name=" + l.name
 	}
