@@ -28,39 +28,84 @@ func newSweeping(e *Ender, c SweeperConfig) *sweeping {
 // with each answer.
 const longestSleep = time.Second
 
+// until is how long nothing is to be looked at before the next moment, longestSleep at
+// most: what is further off need not be a Duration.
+func until(now, next moment) time.Duration {
+	if next-now >= moment(longestSleep/time.Microsecond) {
+		return longestSleep
+	}
+	return time.Duration(next-now) * time.Microsecond
+}
+
 // run watches and looks at what is due until ctx ends and all has ended.
 func (s *sweeping) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { s.coverage.keep(ctx) })
-	due := make(chan entry)
+	s.work(ctx)
+}
+
+// work looks at what is due until ctx ends and all looks have.
+func (s *sweeping) work(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	due, queued, inNamespaces := make(chan entry), make(chan entry), make(chan entry)
 	defer close(due)
-	// While some record Events others delete: only that is within the budget.
-	for range 2 * s.ender.config.ConcurrentDeletes {
-		all.Go(func() {
-			for e := range due {
-				s.look(ctx, e)
-			}
-		})
+	defer close(queued)
+	lookers := func(n int, due <-chan entry) {
+		for range n {
+			all.Go(func() {
+				for e := range due {
+					s.look(ctx, e)
+				}
+			})
+		}
 	}
+	// While some record Events others delete: only that is within the limits.
+	lookers(2*s.ender.config.ConcurrentDeletes, due)
+	// A look into a namespace may take long: what waits for one keeps nothing else.
+	lookers(2*maxLooks, inNamespaces)
+	all.Go(func() { queue(queued, inNamespaces) })
 	for ctx.Err() == nil {
 		now := moment(s.ender.clock.Now().UnixMicro())
 		e, is, next := s.store.take(now)
 		if is {
+			to := due
+			if r, _ := s.coverage.resource(e.watch); r.isNamespaces() {
+				to = queued
+			}
 			select {
-			case due <- e:
+			case to <- e:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		sleep := longestSleep
-		if next != never {
-			sleep = min(sleep, time.Duration(next-now)*time.Microsecond)
-		}
 		select {
-		case <-time.After(sleep):
+		case <-time.After(until(now, next)):
 		case <-s.store.changed:
 		case <-ctx.Done():
+		}
+	}
+}
+
+// queue hands on what it gets, in order, and never has the sender wait. What is left
+// when there is no more to get is dropped.
+func queue(from <-chan entry, to chan<- entry) {
+	defer close(to)
+	for waiting := []entry(nil); ; {
+		var next chan<- entry
+		var first entry
+		if len(waiting) > 0 {
+			next, first = to, waiting[0]
+		}
+		select {
+		case e, more := <-from:
+			if !more {
+				return
+			}
+			waiting = append(waiting, e)
+		case next <- first:
+			waiting = waiting[1:]
 		}
 	}
 }
@@ -81,7 +126,7 @@ func (s *sweeping) look(ctx context.Context, e entry) {
 }
 
 func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
-	res, err := s.ender.End(ctx, r, e.namespace.Value(), e.name, e.uid)
+	res, err := s.ender.end(ctx, r, e.namespace.Value(), e.name, e.uid)
 	now := s.ender.clock.Now()
 	l := lookedAt(res, err)
 	s.store.put(e.uid, l, res.Decision.Deadline, now)
@@ -95,6 +140,9 @@ func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
 	var late time.Duration
 	if !res.Decision.Deadline.IsZero() {
 		late = max(0, now.Sub(res.Decision.Deadline))
+	}
+	if err == nil {
+		s.ender.recordEnd(ctx, r, res)
 	}
 	s.observed(Item{r, res, err}, late)
 	s.log(o, res, err)
@@ -121,7 +169,9 @@ func lookedAt(res Result, err error) looked {
 		return unreached
 	case err != nil:
 		return failed
-	case res.Outcome == Deleted, res.Outcome == Gone:
+	case res.Outcome == Gone:
+		return gone
+	case res.Outcome == Deleted:
 		return ended
 	case res.Outcome == Waiting:
 		return waits

@@ -158,6 +158,7 @@ const (
 	failed    looked = iota // nobody knows
 	unreached               // nobody knows, and the API server may answer soon
 	ended                   // this UID is gone or is being deleted
+	gone                    // this UID is gone, also if no watch says so
 	waits                   // it has a later deadline
 	refused                 // it must not end, and what changes that may not be shown by a watch
 	kept                    // its end is no business of the sweep, or a watch shows what changes that
@@ -189,6 +190,10 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 	}
 	if e == nil {
 		return // gone meanwhile
+	}
+	if l == gone {
+		s.deadlines.remove(uid)
+		return
 	}
 	at := never
 	switch l {

@@ -140,6 +140,22 @@ func TestStoreKnowsWhenToLookAgain(t *testing.T) {
 	}
 }
 
+// What is gone is not waited for, also while no watch tells so.
+func TestStoreForgetsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newStore(Config{StuckAfter: time.Minute})
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	s.see(source{}, reaper.Object{UID: "uid", Created: now.Add(-time.Hour), Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.TTL: "1s"}}, now)
+	e, due, _ := s.take(momentOf(now))
+	if !due {
+		t.Fatal("it is not due")
+	}
+	s.put(e.uid, lookedAt(Result{Outcome: Gone}, nil), time.Time{}, now)
+	if _, due, _ := s.take(momentOf(now.Add(time.Hour))); due || s.deadlines.get("uid") != nil {
+		t.Error("it is still looked after")
+	}
+}
+
 // Pauses grow with each failure, and end with the first success.
 func TestStoreBacksOff(t *testing.T) {
 	t.Parallel()
