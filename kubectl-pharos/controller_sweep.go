@@ -35,7 +35,7 @@ func (s *sweepFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&s.resources, "sweep", nil, "Resources of which the leader deletes what is transient and past its end, such as configmaps or deployments.apps; \"*\" is all that can be but secrets and events. The default is none")
 	before := names(f)
 	f.StringVar(&s.namespace, "sweep-namespace", "", "With --sweep, the only namespace that is swept, itself and what is in it. The default is all of them")
-	f.StringSliceVar(&s.protected, "protect-namespace", nil, "With --sweep, a namespace in which nothing ends, besides that of --leader-lease and those of the system. May be repeated")
+	f.StringSliceVar(&s.protected, "protect-namespace", nil, "With --sweep, a namespace in which nothing ends, besides those of --leader-lease, --watch-target, --argocd-namespace and the system. May be repeated")
 	f.StringSliceVar(&s.unseen, "unseen", nil, "With --sweep, resources that the end of a namespace does not look at, such as secrets: nothing of them keeps it")
 	f.StringSliceVar(&s.foreign, "foreign", nil, "With --sweep, read the keys of these tools too: "+strings.Join(tools(), ", "))
 	f.Var(&s.notifyBefore, "notify-before", "With --sweep, record a warning Event on an object this long before its end, such as 1h. The default is none")
@@ -71,8 +71,9 @@ func tools() (names []string) {
 	return names
 }
 
-// configure has the leader sweep, if the flags say so. Its own namespace is protected.
-func (s *sweepFlags) configure(c *controller.Config, cfg *rest.Config, lease string, log *slog.Logger) error {
+// configure has the leader sweep, if the flags say so. In the namespaces of homes
+// nothing ends.
+func (s *sweepFlags) configure(c *controller.Config, cfg *rest.Config, lease string, homes []string, log *slog.Logger) error {
 	if len(s.resources) == 0 {
 		if given := s.given(); len(given) > 0 {
 			return fmt.Errorf("%s without --sweep: nothing is swept then", strings.Join(given, ", "))
@@ -86,8 +87,7 @@ func (s *sweepFlags) configure(c *controller.Config, cfg *rest.Config, lease str
 	if s.rate <= 0 || s.parallel <= 0 {
 		errs = append(errs, errors.New("--deletes-per-second and --concurrent-deletes have to be more than 0"))
 	}
-	own, _, _ := strings.Cut(lease, "/")
-	rules := reaper.Rules{ProtectedNamespaces: append([]string{own}, s.protected...)}
+	rules := reaper.Rules{ProtectedNamespaces: slices.Concat(homes, s.protected)}
 	for _, name := range s.foreign {
 		if !slices.Contains(tools(), name) {
 			errs = append(errs, fmt.Errorf("--foreign knows no %q, only %s", name, strings.Join(tools(), ", ")))

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -60,7 +63,7 @@ func sweepExample(t *testing.T) (args []string, own, everywhere []rbacv1.PolicyR
 // no others, and each of them is used.
 func TestControllerSweepRights(t *testing.T) {
 	t.Parallel()
-	c := devtest.Cluster(t)
+	c := devtest.OwnCluster(t, devenv.Options{}) // without the kinds of other tests, which may not be looked at
 	admin := devtest.Client(t, c.Config())
 	home, ns := devtest.Namespace(t, c), devtest.Namespace(t, c)
 	args, own, everywhere := sweepExample(t)
@@ -130,6 +133,47 @@ func TestControllerSweepRights(t *testing.T) {
 		if used[secret] {
 			t.Errorf("it did %s", secret)
 		}
+	}
+}
+
+// Where the targets that it watches and their Argo CD live, nothing ends.
+func TestControllerSweepSparesHomes(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	for name, home := range map[string][]string{
+		"target":   {"--watch-target=HOME/devbox"},
+		"Argo CD":  {"--watch-target=OTHER/devbox", "--argocd-namespace=HOME"},
+		"as named": {"--protect-namespace=HOME"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns, other := devtest.Namespace(t, c), devtest.Namespace(t, c)
+			maps := devtest.Client(t, c.Config()).CoreV1().ConfigMaps(ns)
+			over := metav1.ObjectMeta{Name: "over", Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.ExpiresAt: "2020-01-02T03:04:05Z"}}
+			if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: over}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"controller", "--health-address=127.0.0.1:0", "--leader-lease=" + other + "/pharos.controller", "--sweep=configmaps", "--sweep-namespace=" + ns}
+			for _, arg := range home {
+				args = append(args, strings.NewReplacer("HOME", ns, "OTHER", other).Replace(arg))
+			}
+			r := &replica{process: start(t, t.TempDir(), []string{"KUBECONFIG=" + devtest.Kubeconfig(t, c.Config())}, args...)}
+			r.lines.Buffer(nil, 1<<20)
+			r.address = strings.TrimPrefix(r.says("serving health on "), "serving health on ")
+			decided := func(context.Context) (bool, error) {
+				m := r.metrics()
+				return strings.Contains(m, `pharos_sweep_objects{class="refused",resource="configmaps"} 1`) || strings.Contains(m, `pharos_sweep_ends_total{result="deleted"} 1`), nil
+			}
+			if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, decided); err != nil {
+				t.Errorf("%v: %s", err, r.metrics())
+			}
+			if rest, code := r.end(syscall.SIGTERM); code != exitDone {
+				t.Errorf("exit code %d: %s", code, rest)
+			}
+			if _, err := maps.Get(t.Context(), "over", metav1.GetOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (o *controllerOptions) controller() (*controller.Controller, error) {
 
 // configure fills in what asks a cluster.
 func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) error {
-	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, c.Log)}
+	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, o.homes(), c.Log)}
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)
@@ -56,6 +57,18 @@ func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) er
 	events, err := controller.NewLeaseEvents(cfg, c.Identity, time.Now)
 	c.Events = events
 	return err
+}
+
+// homes are the namespaces where Pharos and what delivers for it live.
+func (o *controllerOptions) homes() (namespaces []string) {
+	for _, named := range slices.Concat([]string{o.lease}, o.targets) {
+		namespace, _, _ := strings.Cut(named, string(types.Separator))
+		namespaces = append(namespaces, namespace)
+	}
+	if o.argoCD != "" {
+		namespaces = append(namespaces, o.argoCD)
+	}
+	return namespaces
 }
 
 // checkArgoCD says what is wrong with where Argo CD is.
