@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -98,8 +99,10 @@ func (s *Samples) get(ctx context.Context) (*corev1.ConfigMap, []Sample, error) 
 }
 
 // Add keeps a sample, and drops the oldest where there are too many. One that comes
-// within MinSampleGap of the last one of its scope is not kept, so that looking often
+// within MinSampleGap of another one of its scope is not kept, so that looking often
 // shortens no trend. A sample that another process adds at the same time is not lost.
+// Those that are MinSampleGap or more later than this one are of a clock that was fast,
+// and are dropped, of whatever scope: they would keep all others out until then.
 func (s *Samples) Add(ctx context.Context, sample Sample) error {
 	const attempts = 5
 	for n := 1; ; n++ {
@@ -110,6 +113,7 @@ func (s *Samples) Add(ctx context.Context, sample Sample) error {
 		if tooSoon(samples, sample) {
 			return nil
 		}
+		samples = slices.DeleteFunc(samples, func(s Sample) bool { return s.Time.Sub(sample.Time) >= MinSampleGap })
 		data, err := encodeSamples(append(samples, sample))
 		if err != nil {
 			return s.fail("add to the", err)
@@ -141,10 +145,10 @@ func (s *Samples) write(ctx context.Context, m *corev1.ConfigMap, data []byte) e
 	return s.client.Put().Namespace(s.config.Namespace).Resource("configmaps").Name(m.Name).Body(m).MaxRetries(0).Do(ctx).Error()
 }
 
-// tooSoon says that a sample of the scope was kept just before, or is a later one.
+// tooSoon says that a sample of the scope is kept of about the same time.
 func tooSoon(samples []Sample, next Sample) bool {
 	for _, s := range samples {
-		if s.Scope == next.Scope && next.Time.Sub(s.Time) < MinSampleGap {
+		if s.Scope == next.Scope && next.Time.Sub(s.Time).Abs() < MinSampleGap {
 			return true
 		}
 	}

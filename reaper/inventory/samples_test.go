@@ -93,6 +93,21 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// A sample of a clock that was fast keeps no later one out.
+func TestSamplesOfAFastClock(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := samples(t, b.cluster.Config(), b.namespace)
+	for _, next := range []inventory.Sample{sample("shop", 0), sample("all", 600_000), sample("shop", 525_600), sample("shop", 15), sample("all", 15), sample("shop", 30)} {
+		if err := s.Add(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := kept(t, s); got != "shop 0\nshop 15\nall 15\nshop 30\n" {
+		t.Errorf("kept: %s", got)
+	}
+}
+
 // Of several processes that add at once, none loses the sample of another; and an
 // answer that is lost does not count twice.
 func TestSamplesTogether(t *testing.T) {
