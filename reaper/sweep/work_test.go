@@ -84,7 +84,7 @@ func TestLooksAreBounded(t *testing.T) {
 				if got := r.URL.Query().Get("limit"); got != "50" {
 					t.Errorf("%s: asks for %q objects", r.URL.Path, got)
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second) // by the clock of the bubble
 			}
 			return nil
 		}
@@ -153,7 +153,7 @@ func TestLatenessIsNotThatOfTheEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{slow: func(r *http.Request) error {
 			if r.Method == http.MethodPost {
-				time.Sleep(20 * time.Second)
+				<-time.After(20 * time.Second) // by the clock of the bubble
 			}
 			return nil
 		}}
