@@ -78,7 +78,7 @@ The exit code is 1 if there are findings, or something could not be looked at.`,
 	f.Float64Var(&o.rate, "deletes-per-second", sweep.DefaultDeletesPerSecond, "How many objects are deleted a second at most")
 	f.IntVar(&o.parallel, "concurrent-deletes", sweep.DefaultConcurrentDeletes, "How many objects are deleted at once")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask")
-	f.IntVar(&o.askAbove, "ask-above", 10, "Ask on a terminal before more objects than this are deleted")
+	f.IntVar(&o.askAbove, "ask-above", 10, "Ask on a terminal before more objects than this are deleted; a namespace is one, whatever is in it")
 	resources := cobra.FixedCompletions(append(sweep.DefaultResources(), sweep.Everything), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("only", resources)
 	_ = cmd.RegisterFlagCompletionFunc("unseen", resources)

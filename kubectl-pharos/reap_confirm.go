@@ -32,7 +32,11 @@ func (o *reapOptions) confirm(ctx context.Context, config sweep.Config) error {
 
 func ask(ctx context.Context, in io.Reader, out io.Writer, report sweep.Report) error {
 	for _, r := range report.Resources {
-		if r.WouldDelete > 0 {
+		switch {
+		case r.WouldDelete == 0:
+		case r.Resource == "namespaces":
+			linef(out, "  %s: %d, each with all that is in it", r.Resource, r.WouldDelete)
+		default:
 			linef(out, "  %s: %d", r.Resource, r.WouldDelete)
 		}
 	}

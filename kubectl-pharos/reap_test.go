@@ -14,6 +14,21 @@ import (
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
+// Who is asked is told that with a namespace goes what is in it.
+func TestReapAsksAboutNamespaces(t *testing.T) {
+	t.Parallel()
+	report := sweep.Report{Counts: sweep.Counts{WouldDelete: 5}, Resources: []sweep.ResourceCounts{
+		{Resource: "configmaps", Counts: sweep.Counts{WouldDelete: 3}}, {Resource: "namespaces", Counts: sweep.Counts{WouldDelete: 2}}, {Resource: "pods"},
+	}}
+	var out bytes.Buffer
+	if err := ask(t.Context(), strings.NewReader("n\n"), &out, report); err == nil {
+		t.Error("no was taken for yes")
+	}
+	if want := "  configmaps: 3\n  namespaces: 2, each with all that is in it\nDelete these 5 objects? [y/N] "; out.String() != want {
+		t.Errorf("it asks %q, want %q", &out, want)
+	}
+}
+
 // The page and the help name what is looked at, and the flags and reasons that there are.
 func TestReapPage(t *testing.T) {
 	t.Parallel()
