@@ -12,7 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -88,7 +88,7 @@ func (i *Inventory) list(ctx context.Context, r kubeclient.Resource, namespace s
 // that would be a path itself, and lead to another object.
 func pathOf(r kubeclient.Resource, namespace, name string) (string, error) {
 	for _, s := range []string{r.Group, r.Version, r.Resource, namespace, name} {
-		if why := pathvalidation.IsValidPathSegmentName(s); len(why) > 0 {
+		if why := content.IsPathSegmentName(s); len(why) > 0 {
 			return "", fmt.Errorf("%q is no name: it %s", s, strings.Join(why, " and "))
 		}
 	}
