@@ -92,7 +92,7 @@ func TestServerThatIsStarting(t *testing.T) {
 			s.is.Store(true)
 			res, err := e.End(t.Context(), namespaces, "", ns.Name, string(ns.UID))
 			if err == nil || !strings.Contains(err.Error(), "/readyz") {
-				t.Errorf("got %s, %v; want an error that names /readyz", res.Outcome, err)
+				t.Fatalf("got %s, %v; want an error that names /readyz", res.Outcome, err)
 			}
 			w.wantAlive()
 			r.lacks("discovery", "/readyz")
