@@ -41,7 +41,8 @@ func (c *Client) touch(ctx context.Context, r Ref, how Change) (Object, error) {
 
 // Retain says that the object stays until a person deletes it, and returns it as it is
 // then. When it was to end is forgotten, so that it does not end at once if somebody
-// makes it transient later. It takes no more than the right to patch; the UID is a
+// makes it transient later. What has Owners goes with them all the same, which whoever
+// shows the object should say. It takes no more than the right to patch; the UID is a
 // precondition, and the errors are those of Touch.
 func (c *Client) Retain(ctx context.Context, r Ref, how Change) (Object, error) {
 	if err := r.check(); err != nil {

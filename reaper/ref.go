@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 // Ref names one object of a cluster, by the resource that the API server serves it as.
@@ -44,7 +44,7 @@ func (r Ref) check() error {
 func (r Ref) checkNames() error {
 	var errs []error
 	for _, name := range []string{r.Group, r.Version, r.Resource, r.Namespace, r.Name} {
-		for _, why := range path.IsValidPathSegmentName(name) {
+		for _, why := range content.IsPathSegmentName(name) {
 			errs = append(errs, fmt.Errorf("%w: %s %s", errRef, quote(name), why))
 		}
 	}
