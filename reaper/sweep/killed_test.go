@@ -88,8 +88,9 @@ func TestKilledAtAnyRequest(t *testing.T) {
 					w.over()
 				}
 				p, config := w.behind()
-				rule.AfterUpstream, rule.Times, rule.Do = after, 1, faultproxy.Stall()
-				fault := p.Add(rule)
+				stall := rule
+				stall.AfterUpstream, stall.Times, stall.Do = after, 1, faultproxy.Stall()
+				fault := p.Add(stall)
 				cmd := exec.Command(os.Args[0])
 				// The certificate is the proxy's: the file has the way to it.
 				cmd.Env = append(os.Environ(), childConfig+"="+devtest.Kubeconfig(t, config), childNamespace+"="+w.ns)
