@@ -139,7 +139,7 @@ func (r Race) Run(t testing.TB) {
 	}
 	race.round(killLast)
 	last := race.finish()
-	t.Logf("the lease was acquired %d times; what happened: %v; how that ended: %v", last, race.events, race.ended)
+	t.Logf("the last token is %d; what happened: %v; how that ended: %v", last, race.events, race.ended)
 	race.judge(audit, last)
 }
 
