@@ -4,14 +4,15 @@ package processgroup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 )
 
 // guard ends its process group, itself included, when its standard input ends, and
-// by nothing else that the group is sent.
-const guard = "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM TSTP TTIN TTOU; read _; kill -9 0"
+// by nothing else that the group is sent, once it has said that it is ready.
+const guard = "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM TSTP TTIN TTOU; echo; read _; kill -9 0"
 
 // Group is a command that runs, with all that it started.
 type Group struct {
@@ -42,10 +43,19 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	ready, err := watch.StdoutPipe()
+	if err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
 	if err := watch.Start(); err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
 	g := &Group{cmd: cmd, watch: watch, pipe: pipe, id: watch.Process.Pid} // the ID is nobody else's until Wait
+	// A signal to the group would end a guard that is not ready.
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		g.end()
+		return nil, fmt.Errorf("start the shell that guards the command: %w", err)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id}
 	cmd.Cancel = func() error { return syscall.Kill(-g.id, syscall.SIGKILL) }
 	if in, ok := cmd.Stdin.(*os.File); ok {
@@ -76,7 +86,8 @@ func (g *Group) Wait() error {
 }
 
 func (g *Group) end() {
+	_ = syscall.Kill(-g.id, syscall.SIGKILL) // also without the guard, which somebody may have killed
 	_ = g.pipe.Close()
-	_ = g.watch.Wait() // killed by itself
+	_ = g.watch.Wait()
 	g.terminal.takeBack()
 }

@@ -147,3 +147,40 @@ func TestRunEndsWithItsCommand(t *testing.T) {
 		t.Errorf("a command that there is not: %v", err)
 	}
 }
+
+// What a command started ends with it also when somebody has killed the guard.
+func TestGroupEndsWithoutItsGuard(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "tail -f /dev/null & ps -o pgid= -p $$; read _; exit 3")
+	cmd.Stdout = w
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := processgroup.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines, guard := bufio.NewReader(r), 0
+	if _, err := fmt.Fscanln(lines, &guard); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](g.Wait()); !ok || exit.ExitCode() != 3 {
+		t.Errorf("got %v, want the exit code 3", exit)
+	}
+	ended(t, lines)
+}
