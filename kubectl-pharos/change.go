@@ -76,14 +76,7 @@ func (o *changeOptions) run(ctx context.Context, args []string) error {
 		}
 		items = append(items, item)
 	}
-	err = errors.Join(errs...)
-	switch {
-	case o.output.human():
-		return err
-	case len(items) == 1:
-		return errors.Join(err, o.output.print(o.Out, items[0]))
-	}
-	return errors.Join(err, o.output.printList(o.Out, "ChangeList", items))
+	return errors.Join(errors.Join(errs...), o.output.printEach(o.Out, "ChangeList", items))
 }
 
 // change changes one object by its UID, and says for people what became of it.

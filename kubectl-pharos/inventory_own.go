@@ -88,14 +88,7 @@ func (o *inventoryOwnOptions) run(ctx context.Context, args []string) error {
 		}
 		items = append(items, item)
 	}
-	err = errors.Join(errs...)
-	switch {
-	case o.output.human():
-		return err
-	case len(items) == 1:
-		return errors.Join(err, o.output.print(o.Out, items[0]))
-	}
-	return errors.Join(err, o.output.printList(o.Out, "OwnershipList", items))
+	return errors.Join(errors.Join(errs...), o.output.printEach(o.Out, "OwnershipList", items))
 }
 
 // own sets the owner of one object, and says for people what became of it.

@@ -87,6 +87,18 @@ func (o *output) printList(w io.Writer, kind string, items []object) error {
 	return o.printObject(w, list)
 }
 
+// printEach writes what became of each thing that was named, in the format of -o: one
+// alone as it is, several as a list. People have been told already.
+func (o *output) printEach(w io.Writer, kind string, items []object) error {
+	switch {
+	case o.human():
+		return nil
+	case len(items) == 1:
+		return o.print(w, items[0])
+	}
+	return o.printList(w, kind, items)
+}
+
 func (o *output) printObject(w io.Writer, obj runtime.Object) error {
 	p, err := o.flags.ToPrinter()
 	if err != nil {
