@@ -51,7 +51,7 @@ func reaps(ctx context.Context, b *bench) ([]comparison, error) {
 		{name: fmt.Sprintf("delete %d objects that are past their end", reapObjects), ours: ours, peer: bare, cold: true},
 		{
 			name: fmt.Sprintf("delete %d objects at an end that they share, in one process", reapObjects), cold: true,
-			ours: side{name: "reaper/sweep", before: rate.sweepWaits, run: rate.sweep},
+			ours: side{name: "reaper/sweep", before: rate.sweepBegins, run: rate.sweep},
 			peer: side{name: "bare GET and DELETE", before: r.over, run: func(ctx context.Context) error { return reapLoop(ctx, r.config, r.namespace, io.Discard) }},
 		},
 		{

@@ -9,16 +9,17 @@ import (
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
-// reapRate is a sweep that waits for the end that all objects share, so that its
-// deletions alone are measured.
+// reapRate is a sweep of objects that share their end. It is measured from its first
+// deletion on: how late that is, is another case.
 type reapRate struct {
 	cases *reapCases
 	ended chan sweep.Item
 	stop  func() error
 }
 
-// sweepWaits makes the objects, and starts a sweep that knows them when they end.
-func (r *reapRate) sweepWaits(ctx context.Context) error {
+// sweepBegins makes the objects, and starts a sweep that knows them when they end. It
+// returns when the first of them was deleted.
+func (r *reapRate) sweepBegins(ctx context.Context) error {
 	end := time.Now().Truncate(time.Second).Add(reapObjects / 50 * time.Second)
 	ends := map[string]time.Time{}
 	for i := range reapObjects {
@@ -46,13 +47,17 @@ func (r *reapRate) sweepWaits(ctx context.Context) error {
 	if !time.Now().Before(end) {
 		return errors.Join(errors.New("the machine is too slow: the objects ended before the sweep knew all of them"), r.stop())
 	}
-	time.Sleep(time.Until(end))
-	return nil
+	select {
+	case first := <-r.ended:
+		return first.Err
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), r.stop())
+	}
 }
 
 func (r *reapRate) sweep(ctx context.Context) error {
 	var errs []error
-	for range reapObjects {
+	for range reapObjects - 1 {
 		select {
 		case i := <-r.ended:
 			errs = append(errs, i.Err)
