@@ -91,6 +91,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"commit":     commit,
 	"create":     create,
 	"edit":       edit,
+	"park":       park,
 	"delete":     deleteMap,
 	"expand":     expand,
 	"show":       show,

@@ -60,7 +60,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.print(st, head); err != nil {
+	if err := o.print(st, head, o.parked(ctx, so, st)); err != nil {
 		return err
 	}
 	if !st.IsLive() {
@@ -82,6 +82,7 @@ type statusFields struct {
 	Unready      []lifecycle.ObjectStatus `json:"unready,omitempty"`
 	Drifted      []lifecycle.ObjectStatus `json:"drifted,omitempty"`
 	Orphans      []receipt.Object         `json:"orphans,omitempty"`
+	Parked       parkedFields             `json:"parked,omitzero"`
 	Applications []receipt.Application    `json:"applications,omitempty"`
 	Failure      *failureFields           `json:"lastFailure,omitempty"`
 }
@@ -116,15 +117,15 @@ func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	return f
 }
 
-func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
+func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parkedFields) error {
 	if o.output.human() {
-		o.printHuman(st, head)
+		o.printHuman(st, head, parked)
 		return nil
 	}
 	fields := statusFields{
 		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
 		Lease: leaseAndGate(st.Lease, st.Gate, st.GateErr), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
-		Applications: st.Observation.Applications,
+		Parked: parked, Applications: st.Observation.Applications,
 	}
 	if f := st.Failure; f != nil {
 		fields.Failure = &failureFields{Receipt: f.ID, Commit: f.Commit, Time: f.Result.Time, Reason: f.Result.Reason}
@@ -147,7 +148,7 @@ func (o *statusOptions) print(st lifecycle.Status, head headFields) error {
 	return o.output.print(o.Out, obj)
 }
 
-func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
+func (o *statusOptions) printHuman(st lifecycle.Status, head headFields, parked parkedFields) {
 	w := o.Out
 	linef(w, "Target:   %s (cluster %s)", st.Target, st.ClusterUID)
 	for _, u := range st.Unreadable {
@@ -209,6 +210,7 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields) {
 	for _, u := range st.Observation.Unready {
 		linef(w, "  %s: %s", lifecycle.ObjectName(u.Object), indent(u.Reason))
 	}
+	parked.print(w)
 	for _, d := range st.Observation.Drifted {
 		linef(w, "  %s drifted: %s", lifecycle.ObjectName(d.Object), indent(d.Reason))
 	}

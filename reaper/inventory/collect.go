@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/internal/parked"
 	"github.com/pharos-dev/pharos/reaper"
 )
 
@@ -42,6 +44,7 @@ type artefact struct {
 // collect takes in one object.
 func (c *collection) collect(l *look, r kubeclient.Resource, s seen, where bucket, d reaper.Decision) {
 	c.remember(s)
+	c.parked(r, s)
 	switch ref := refOf(s.Object); where {
 	case declared:
 		c.found[ref] = true
@@ -97,6 +100,13 @@ func (c *collection) group(r kubeclient.Resource) *group {
 
 func (c *collection) finding(p Problem, of Ref, r kubeclient.Resource, message string) {
 	c.findings = append(c.findings, Finding{Problem: p, Object: &of, Resource: r.String(), Message: message})
+}
+
+// parked finds a workload that is not restarted any more, in whichever bucket it is.
+func (c *collection) parked(r kubeclient.Resource, s seen) {
+	if p, is := parked.Of(s.Group, s.Kind, s.Annotations); is && s.Deleted.IsZero() {
+		c.finding(Parked, refOf(s.Object), r, fmt.Sprintf("%s. Once it is mended: %s", p, parked.Unpark(r.String(), s.Namespace, s.Name)))
+	}
 }
 
 // stuck finds what is being deleted for too long: something still holds it by a

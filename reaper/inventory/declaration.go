@@ -87,10 +87,13 @@ func (l *look) lookUp(ctx context.Context, objects []DeclaredObject) []presence 
 			there[n] = notKnown // the gap is the group's
 		case !served, l.complete(r, o.Namespace):
 		default:
-			_, err := l.inventory.get(ctx, r, o.Namespace, o.Name)
+			it, err := l.inventory.get(ctx, r, o.Namespace, o.Name)
 			switch {
 			case err == nil:
 				there[n] = isThere
+				l.mu.Lock()
+				l.parked(r, seen{Object: it})
+				l.mu.Unlock()
 			case !kubeclient.NotFound(err):
 				gap := gapOf(r, o.Namespace, o.Name, err)
 				there[n], gaps[n] = notKnown, &gap

@@ -126,6 +126,7 @@ const (
 	Drifted       Problem = "Drifted"       // a declared object differs from what was applied
 	Contradictory Problem = "Contradictory" // a declared object says that it is transient
 	Orphaned      Problem = "Orphaned"      // only an earlier declaration has it
+	Parked        Problem = "Parked"        // a workload is not restarted any more
 	Refused       Problem = "Refused"       // it says that it ends, and the reaper does not end it
 	Overdue       Problem = "Overdue"       // it is past its end
 	Stuck         Problem = "Stuck"         // it is being deleted for too long
@@ -135,7 +136,7 @@ const (
 )
 
 // problems are all of them, the gravest first.
-var problems = []Problem{Missing, Drifted, Contradictory, Refused, Stuck, Overdue, OlderThanTier, Climbing, NoOwner, Orphaned}
+var problems = []Problem{Missing, Drifted, Contradictory, Parked, Refused, Stuck, Overdue, OlderThanTier, Climbing, NoOwner, Orphaned}
 
 // Finding is something that is not as it should be.
 type Finding struct {
