@@ -124,6 +124,14 @@ const (
 	// the budget is used up, in the format of lifecycle/supervise.
 	RestartBudget = "pharos.dev/restart-budget"
 
+	// TakeoverOf is the label on the object of a takeover's session; its value is the
+	// target's name. TakeoverSession is the type of that Secret.
+	TakeoverOf      = "pharos.dev/takeover-of"
+	TakeoverSession = "pharos.dev/takeover"
+	// TakeoverManager is the field manager of what a takeover replaces on workloads. No
+	// target's is called so, since a target's name has no dot.
+	TakeoverManager = "pharos.takeover"
+
 	// Manager is Pharos's field manager, and begins the name of each target's.
 	Manager = "pharos"
 	// Controller is what Events name as the controller that reports them.
