@@ -1,0 +1,257 @@
+package takeover_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/receipt"
+)
+
+// shopFacts are those of a target with the Deployments api and mail, delivered by an
+// Application each, and a working tree that changes image api.
+func shopFacts(t *testing.T) takeover.Facts {
+	t.Helper()
+	c, err := catalogue.Parse("pharos.yaml", []byte(`apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+images:
+- name: api
+  build: {go: {package: ./services/api}}
+  inputs: [services/api]
+  run: {go: {}, env: [DB_*]}
+- name: mail
+  build: {dockerfile: {}}
+  inputs: [services/mail]
+  run: {command: [python, -m, mail]}
+- name: site
+  build: {files: {from: site}}
+  inputs: [site]
+delivery: [gitops/**]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := takeover.Facts{
+		Target: "devbox", ClusterUID: "c1", Applied: "sha256:1111111111111111", Live: "sha256:1111111111111111", Tree: "t2",
+		Record: &receipt.Record{Commit: "c0ffee00c0ffee00", Reads: []string{"services/api/shared.yaml"}},
+		Images: c.Images, Delivery: c.Delivery,
+		Changes:     []catalogue.PathClass{{Path: "services/api/main.go", Class: catalogue.ClassBuild, Images: []string{"api"}}, {Path: "README.md", Class: catalogue.ClassNeutral}},
+		Deployments: map[types.NamespacedName][]byte{},
+		Applications: map[string]takeover.Healer{
+			"Application argocd/shop-api": {Name: "Application argocd/shop-api"}, "Application argocd/shop-mail": {Name: "Application argocd/shop-mail"},
+		},
+	}
+	for _, img := range c.Images {
+		f.Record.Images = append(f.Record.Images, receipt.Image{Name: img.Name, Fingerprint: "sha256:old", Repository: "registry/shop/" + img.Name, Digest: "sha256:" + img.Name})
+		fingerprint := "sha256:old"
+		if img.Name == "api" {
+			fingerprint = "sha256:new"
+		}
+		f.States = append(f.States, catalogue.State{Image: img, Fingerprint: catalogue.Fingerprint(fingerprint)})
+	}
+	declare(&f, "apps", "Deployment", "api", "Application argocd/shop-api", containers("api"))
+	declare(&f, "apps", "Deployment", "mail", "Application argocd/shop-mail", containers("mail"))
+	return f
+}
+
+func containers(images ...string) string {
+	var list []string
+	for _, i := range images {
+		list = append(list, fmt.Sprintf(`{"name":%q,"image":%q}`, i, "registry/shop/"+i+"@sha256:"+i))
+	}
+	return `{"template":{"spec":{"containers":[` + strings.Join(list, ",") + `]}}}`
+}
+
+// declare adds an object to the facts, that is on the target as it is declared.
+func declare(f *takeover.Facts, group, kind, name, by, spec string) {
+	o := receipt.Object{Group: group, Version: "v1", Kind: kind, Namespace: "shop", Name: name, Hash: "sha256:" + name}
+	d := takeover.Declared{Object: o, By: by, JSON: []byte(`{"kind":"` + kind + `","spec":` + spec + `}`)}
+	f.Declared, f.Record.Objects = append(f.Declared, d), append(f.Record.Objects, o)
+	if kind == "Deployment" {
+		f.Deployments[types.NamespacedName{Namespace: "shop", Name: name}] = []byte(`{"metadata":{"uid":"uid-` + name + `"},"spec":` + spec + `}`)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	p := takeover.Select(shopFacts(t))
+	if err := p.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Workloads) != 1 || !slices.Equal(p.Covers, []string{"shop-api"}) || len(p.Warnings) > 0 {
+		t.Fatalf("planned %+v", p)
+	}
+	w := p.Workloads[0]
+	if w.Subject() != "Deployment shop/api" || w.Container != "api" || w.Image != "api" || w.UID != "uid-api" || w.Returns != "Application argocd/shop-api" ||
+		!slices.Equal(w.Command, []string{"go", "build", "./services/api"}) || !slices.Equal(w.Environment, []string{"DB_*"}) || len(w.Live) == 0 || len(w.Declared) == 0 {
+		t.Errorf("the workload is %+v", w)
+	}
+	if want := (takeover.ChangedImage{Name: "api", Reason: "its inputs (services/api/main.go) changed"}); !slices.Equal(p.Changed, []takeover.ChangedImage{want}) {
+		t.Errorf("changed are %v", p.Changed)
+	}
+	out, err := json.Marshal(p)
+	const want = `{"target":"devbox","clusterUID":"c1","receipt":"sha256:1111111111111111","commit":"c0ffee00c0ffee00","tree":"t2",` +
+		`"changed":[{"name":"api","reason":"its inputs (services/api/main.go) changed"}],` +
+		`"workloads":[{"namespace":"shop","name":"api","uid":"uid-api","container":"api","image":"api","application":"Application argocd/shop-api",` +
+		`"returns":"Application argocd/shop-api","command":["go","build","./services/api"],"environment":["DB_*"]}],"covers":["shop-api"]}`
+	if err != nil || string(out) != want {
+		t.Errorf("as JSON, %v:\n%s\nwant\n%s", err, out, want)
+	}
+}
+
+// Names narrow what is taken over, or add to it.
+func TestSelectNames(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]string{
+		"deploy/mail": "mail", "mail": "mail", "shop/mail": "mail", "deployments.apps/mail": "mail", "api mail": "api mail", "deploy/api": "api", "": "api",
+	} {
+		p := takeover.Select(shopFacts(t), strings.Fields(names)...)
+		var got []string
+		for _, w := range p.Workloads {
+			got = append(got, w.Name)
+		}
+		if p.Err() != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q takes over %v, %v; want %s", names, got, p.Err(), want)
+		}
+		left := names != "" && !strings.Contains(want, "api")
+		if left != (len(p.Warnings) == 1 && p.Warnings[0].Subject == "Deployment shop/api") {
+			t.Errorf("%q warns of %v", names, p.Warnings)
+		}
+	}
+	f := shopFacts(t)
+	declare(&f, "apps", "Deployment", "worker", "Application argocd/shop-api", containers("api"))
+	p := takeover.Select(f, "worker")
+	if len(p.Workloads) != 1 || p.Workloads[0].Name != "worker" || p.Workloads[0].Image != "api" {
+		t.Errorf("a Deployment by its name: %+v, %v", p.Workloads, p.Err())
+	}
+	if p := takeover.Select(f); len(p.Workloads) != 2 || len(p.Covers) != 1 {
+		t.Errorf("all that use an image: %+v, %v", p, p.Err())
+	}
+}
+
+func TestSelectNothing(t *testing.T) {
+	t.Parallel()
+	f := shopFacts(t)
+	f.States[0].Fingerprint, f.Changes = "sha256:old", nil
+	p := takeover.Select(f)
+	if !p.Unchanged() || !errors.Is(p.Err(), takeover.ErrUnchanged) || !strings.Contains(p.Err().Error(), "as receipt") {
+		t.Errorf("nothing changed: %v", p.Err())
+	}
+	if p := takeover.Select(f, "api"); p.Unchanged() || len(p.Workloads) != 1 {
+		t.Errorf("what is named is taken over all the same: %v", p.Err())
+	}
+}
+
+// Each reason for which nothing is taken over.
+func TestSelectBlocks(t *testing.T) {
+	t.Parallel()
+	api := types.NamespacedName{Namespace: "shop", Name: "api"}
+	edit := func(path string, class catalogue.Class) func(*takeover.Facts) {
+		return func(f *takeover.Facts) {
+			f.Changes = append(f.Changes, catalogue.PathClass{Path: path, Class: class, Images: []string{"api"}})
+		}
+	}
+	live := func(doc string) func(*takeover.Facts) {
+		return func(f *takeover.Facts) { f.Deployments[api] = []byte(doc) }
+	}
+	for name, c := range map[string]struct {
+		change func(*takeover.Facts)
+		names  []string
+		want   string
+	}{
+		"nothing delivered": {func(f *takeover.Facts) { f.Applied, f.Live, f.Record = "", "", nil }, nil, "nothing was delivered to it yet"},
+		"nothing live":      {func(f *takeover.Facts) { f.Live, f.Record = "", nil }, nil, "is only applied"},
+		"applied is not live": {func(f *takeover.Facts) { f.Applied = "sha256:2222222222222222" }, nil,
+			"the applied receipt 222222222222 is not the live one, 111111111111"},
+		"unreadable": {func(f *takeover.Facts) {
+			f.Unreadable = []lifecycle.Unreadable{{What: "the live receipt", Err: receipt.ErrCorrupt}}
+		}, nil, "cannot be read"},
+		"delivered path":              {edit("gitops/api.yaml", catalogue.ClassDeliver), nil, "is delivered, and a workstation cannot show it\n    gitops/api.yaml"},
+		"input that the render reads": {edit("services/api/shared.yaml", catalogue.ClassBuild), nil, "    services/api/shared.yaml"},
+		"input that is delivered":     {edit("gitops/api/input.txt", catalogue.ClassBuild), nil, "    gitops/api/input.txt"},
+		"unknown path":                {edit("new.txt", catalogue.ClassUnknown), []string{"api"}, "no pattern of pharos.yaml knows what it changes\n    new.txt"},
+		"no fingerprint": {func(f *takeover.Facts) {
+			f.Failed = []*catalogue.ImageError{{Image: "site", Err: errors.New("a loop")}}
+		}, nil, "it has no fingerprint: a loop"},
+		"image gone":              {func(f *takeover.Facts) { f.Images = f.Images[:2] }, nil, "image site: the working tree's catalogue has it no more"},
+		"image that nothing uses": {func(f *takeover.Facts) { f.States[2].Fingerprint = "sha256:new" }, nil, "image site: no workload of the live receipt uses it"},
+		"no run":                  {func(f *takeover.Facts) { f.Images[0].Run = nil }, nil, "does not say how image api runs on a workstation"},
+		"another kind":            {func(f *takeover.Facts) { declare(f, "apps", "StatefulSet", "db", "", containers("api")) }, nil, "StatefulSet shop/db: it uses image api"},
+		"a custom resource": {func(f *takeover.Facts) {
+			declare(f, "x.dev", "Fleet", "db", "", `{"image":"registry/shop/api@sha256:api"}`)
+		}, nil, "Fleet shop/db: it uses image api"},
+		"an initContainer": {func(f *takeover.Facts) {
+			declare(f, "apps", "Deployment", "job", "", strings.Replace(containers("api"), "containers", "initContainers", 1))
+		}, nil, "initContainer api uses image api"},
+		"two containers": {func(f *takeover.Facts) {
+			f.States[1].Fingerprint = "sha256:new"
+			declare(f, "apps", "Deployment", "both", "", containers("api", "mail"))
+		}, nil, "its containers api and mail use images"},
+		"a name that nobody has": {func(*takeover.Facts) {}, []string{"deploy/nobody"}, "deploy/nobody: no Deployment or image of the live receipt is called so: there are deploy/api, deploy/mail"},
+		"another rendering":      {func(f *takeover.Facts) { f.Record.Objects[0].Hash = "sha256:other" }, nil, "what commit c0ffee00c0ff renders to is not what receipt"},
+		"not there":              {func(f *takeover.Facts) { delete(f.Deployments, api) }, nil, "it is not on the target"},
+		"of an operator":         {live(`{"metadata":{"ownerReferences":[{"kind":"Fleet","name":"shop","controller":true}]}}`), nil, "it belongs to Fleet shop"},
+		"paused":                 {live(`{"spec":{"paused":true}}`), nil, "its rollouts are paused"},
+		"nobody heals":           {func(f *takeover.Facts) { f.Applications = nil }, nil, "nothing would put it back if this machine were gone"},
+		"an Application that heals not": {func(f *takeover.Facts) {
+			f.Applications["Application argocd/shop-api"] = takeover.Healer{Name: "Application argocd/shop-api", Why: "selfHeal is off"}
+		}, nil, "Application argocd/shop-api would not: selfHeal is off"},
+		"a controller that is not there": {func(f *takeover.Facts) {
+			f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller", Why: "it does not run"}
+		}, nil, "the controller would not: it does not run"},
+	} {
+		f := shopFacts(t)
+		c.change(&f)
+		p := takeover.Select(f, c.names...)
+		if err := p.Err(); !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+	}
+}
+
+// All that stands in the way is said at once.
+func TestSelectBlocksAll(t *testing.T) {
+	t.Parallel()
+	f := shopFacts(t)
+	f.Images[0].Run, f.Applications = nil, nil
+	f.Changes = append(f.Changes, catalogue.PathClass{Path: "gitops/a", Class: catalogue.ClassDeliver}, catalogue.PathClass{Path: "x", Class: catalogue.ClassUnknown})
+	if p := takeover.Select(f); len(p.Blocked) != 4 {
+		t.Errorf("blocked by %+v", p.Blocked)
+	}
+}
+
+func TestSelectWarns(t *testing.T) {
+	t.Parallel()
+	f := shopFacts(t)
+	f.Reasons = map[string][]catalogue.Reason{"api": {{Kind: catalogue.ReasonBase, Field: "base", Old: &catalogue.Value{Text: "alpine@sha256:1"}, New: &catalogue.Value{Text: "alpine@sha256:2"}}}}
+	f.Deployments[types.NamespacedName{Namespace: "shop", Name: "api"}] = []byte(`{"spec":{"strategy":{"type":"Recreate"}}}`)
+	declare(&f, "autoscaling", "HorizontalPodAutoscaler", "api", "", `{"scaleTargetRef":{"kind":"Deployment","name":"api"}}`)
+	p := takeover.Select(f)
+	all := fmt.Sprint(p.Warnings)
+	for _, want := range []string{"does not show", "Recreate", "HorizontalPodAutoscaler shop/api scales it"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not among the warnings: %s", want, all)
+		}
+	}
+	if p.Err() != nil || len(p.Warnings) != 3 {
+		t.Errorf("%v, %v", p.Err(), p.Warnings)
+	}
+}
+
+// A controller that lives is enough where Argo CD does not heal.
+func TestSelectController(t *testing.T) {
+	t.Parallel()
+	f := shopFacts(t)
+	f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller of target devbox"}
+	if p := takeover.Select(f); p.Err() != nil || p.Workloads[0].Returns != "the controller of target devbox" {
+		t.Errorf("%+v, %v", p.Workloads, p.Err())
+	}
+}
