@@ -117,6 +117,10 @@ const (
 	// with blanks in it, whatever kind of object it is on.
 	NotToBeApplied = "pharos.dev/not to be applied"
 
+	// Supervise is the label on a workload that is to be restarted within a budget;
+	// SuperviseTrue is the only value that asks for it.
+	Supervise     = "pharos.dev/supervise"
+	SuperviseTrue = "true"
 	// Parked is the annotation on a workload that is not restarted any more, or that
 	// somebody does not want to be: its value is the reason, for people.
 	Parked = "pharos.dev/parked"

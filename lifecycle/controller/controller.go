@@ -72,6 +72,14 @@ func New(c Config) (*Controller, error) {
 		c.Now = time.Now
 	}
 	ctl := &Controller{config: c, metrics: newMetrics(c)}
+	for _, t := range c.Tasks {
+		if t.Metrics == nil {
+			continue
+		}
+		if err := ctl.metrics.registry.Register(t.Metrics); err != nil {
+			return nil, fmt.Errorf("controller: invalid Config: the metrics of task %q: %w", t.Name, err)
+		}
+	}
 	for _, d := range c.Watchdogs {
 		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), ctl.watch(d))
 	}

@@ -38,6 +38,11 @@
 // The sweep is the task that ends what is transient and past its end, see package
 // reaper/sweep. With Config.Sweep nil, which it is by default, nothing ends.
 //
+// # Restart budgets
+//
+// Supervise is a task that restarts workloads which ask for it within a budget, see
+// package lifecycle/supervise/workload.
+//
 // # What is served
 //
 //	/healthz  200 while the process runs
@@ -70,6 +75,13 @@
 //	pharos_sweep_gap{what}                  1 for what is not seen
 //	pharos_sweep_ends_total{result}         what became of objects at their end
 //	pharos_sweep_lateness_seconds           a histogram: how long after its end each was deleted
+//
+// and of Supervise
+//
+//	pharos_supervise_workloads                        how many workloads are supervised
+//	pharos_supervise_parked{namespace,kind,name}      1 for each that is restarted no more
+//	pharos_supervise_restarts_total                   how often one was restarted
+//	pharos_supervise_failures_total                   what could not be looked at or restarted
 //
 // Of these the leader alone has those that are no totals and no histogram.
 //

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Task is work that the leader does, and no other replica.
@@ -16,6 +18,9 @@ type Task struct {
 	// after Config.Retry, and then after twice as long each time, up to a minute.
 	// Required.
 	Run func(ctx context.Context) error
+	// Metrics are served with the controller's; their names are no other's. The default
+	// is none.
+	Metrics prometheus.Collector
 }
 
 // longestRetry is the longest pause before a task runs again.

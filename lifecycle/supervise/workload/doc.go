@@ -52,6 +52,14 @@
 // ReplicaSet, and kubectl rollout undo copies them back: a state that comes back so is
 // of another revision, and is not heeded.
 //
+// # Many workloads
+//
+// A Group supervises all workloads of some namespaces that ask for it by a label:
+//
+//	metadata: {labels: {pharos.dev/supervise: "true"}}
+//
+// It lists them anew in each round, and keeps nothing between two rounds.
+//
 // # Rights
 //
 // In the workload's namespace, for a Deployment:
@@ -61,6 +69,7 @@
 //	- {apiGroups: [apps], resources: [replicasets], verbs: [list]}
 //	- {apiGroups: [""], resources: [pods], verbs: [list, delete]}
 //
-// Others need no replicasets. A check of a Deployment costs three API calls, of the
+// Others need no replicasets. A Group needs to list each of deployments, statefulsets
+// and daemonsets, too. A check of a Deployment costs three API calls, of the
 // others two, and one to read the state.
 package workload
