@@ -51,13 +51,7 @@ func appendImage(buf []byte, i *Image) []byte {
 	buf = appendBuild(buf, i.Build)
 	buf = appendTexts(buf, i.Inputs.Strings())
 	buf = appendTexts(buf, i.Platforms)
-	if i.Run == nil {
-		return append(buf, 0)
-	}
-	buf = appendTruth(append(buf, 1), i.Run.Go)
-	buf = appendTexts(buf, i.Run.Command)
-	buf = appendText(buf, string(i.Run.Reload))
-	return appendTexts(buf, i.Run.Env)
+	return appendRun(buf, i.Run)
 }
 
 // appendBuild appends all of a recipe.
@@ -86,19 +80,8 @@ func appendBuild(buf []byte, b Build) []byte {
 	return buf
 }
 
-func appendTruth(buf []byte, is bool) []byte {
-	if is {
-		return append(buf, 1)
-	}
-	return append(buf, 0)
-}
-
 func (r *answerReader) image() Image {
-	i := Image{Name: r.text(), Build: r.build(), Inputs: r.patterns(), Platforms: r.texts()}
-	if r.number() == 1 {
-		i.Run = &Run{Go: r.number() == 1, Command: r.texts(), Reload: Reload(r.text()), Env: r.texts()}
-	}
-	return i
+	return Image{Name: r.text(), Build: r.build(), Inputs: r.patterns(), Platforms: r.texts(), Run: r.run()}
 }
 
 func (r *answerReader) build() Build {

@@ -489,7 +489,34 @@ const everyField = header + `images:
   build: {go: {package: ./api, ldflags: [-s], tags: [x], env: {CGO_ENABLED: "0"}, toolchain: go1.26.8, base: 'alpine:3', assets: [web]}}
   inputs: [api, "!**/*_test.go", "a[b-c]/**/?x*"]
   platforms: [linux/arm64, linux/amd64]
-  run: {go: {}, env: ["A*"]}
+  run:
+    go: {args: [serve]}
+    env: ["A*", DATABASE_URL]
+    set: {LOG_LEVEL: debug}
+    envFile: api/.env
+    forwards: [{service: 'postgres:5432', namespace: data, local: 15432, env: DATABASE_URL}]
+    ports: [{port: 8080, local: 18080, env: [PORT]}]
+    files: [/etc/config, {path: /etc/tls, env: TLS_DIR}]
+- name: worker
+  build: {dockerfile: {path: worker/Dockerfile}}
+  inputs: [worker]
+  run: {python: {module: worker, args: [-v]}}
+- name: beat
+  build: {dockerfile: {path: worker/Dockerfile}}
+  inputs: [worker]
+  run: {python: {script: beat.py}}
+- name: page
+  build: {files: {from: page}}
+  inputs: [page]
+  run: {node: {script: dev, args: [--host]}}
+- name: feed
+  build: {files: {from: page}}
+  inputs: [page]
+  run: {node: {file: feed.js}, dir: page/feed}
+- name: found
+  build: {files: {from: page}}
+  inputs: [page]
+  run: {}
 - name: web
   build: {dockerfile: {path: web/Dockerfile, target: prod, args: {A: b}, secrets: [npm], ssh: [default]}}
   inputs: [web]
@@ -525,7 +552,7 @@ func TestCatalogueIsRecalled(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range []any{Catalogue{}, Image{}, Build{}, GoBuild{}, DockerfileBuild{}, FilesBuild{}, Run{}} {
+	for _, v := range []any{Catalogue{}, Image{}, Build{}, GoBuild{}, DockerfileBuild{}, FilesBuild{}, Run{}, GoRun{}, PythonRun{}, NodeRun{}, RunForward{}, RunPort{}, RunFiles{}} {
 		for f := range reflect.TypeOf(v).NumField() {
 			if name := reflect.TypeOf(v).Name() + "." + reflect.TypeOf(v).Field(f).Name; !set[name] {
 				t.Errorf("%s is set in no sample", name)

@@ -146,31 +146,6 @@ type FilesBuild struct {
 	MediaType string
 }
 
-// Reload says how a running process takes up a change of its files.
-type Reload string
-
-// The values of Reload.
-const (
-	ReloadRestart Reload = "restart" // it is ended and started again
-	ReloadSignal  Reload = "signal"  // it is sent a signal
-	ReloadSelf    Reload = "self"    // it watches its files itself
-)
-
-// Run says how an image runs on a workstation: as the Go program that its build
-// names, or as a command.
-type Run struct {
-	// Go says that it runs as a Go program. If it is false, Command is set.
-	Go bool
-	// Command is the program and its arguments, started at the tree's root.
-	Command []string
-	// Reload is how the command takes up changes. The default is
-	// ReloadRestart; it is empty for a Go program.
-	Reload Reload
-	// Env are the names of the workload's environment variables that reach the
-	// process, sorted. "*" in a name stands for any characters.
-	Env []string
-}
-
 // Field is one line of a fingerprint's preimage.
 type Field struct {
 	Key   string `json:"key"`

@@ -76,31 +76,3 @@ func parseFiles(n strictyaml.Node) *FilesBuild {
 	}
 	return b
 }
-
-// parseRun reads how an image that is built like that runs.
-func parseRun(n strictyaml.Node, build Build) *Run {
-	fields := n.Map("go", "command", "reload", "env")
-	run := &Run{Env: fields.Optional("env").StringSet(checkEnvPattern)}
-	reload := fields.Optional("reload")
-	switch fields.OneOf("go", "command") {
-	case "go":
-		run.Go = true
-		fields.Required("go").Map()
-		if build.Kind() != "" && build.Go == nil {
-			fields.Required("go").Errorf("needs a build of kind %s, which names the program; write a command instead", BuildGo)
-		}
-		if reload.Present() {
-			reload.Errorf("is for a command: a Go program is always built and restarted")
-		}
-	case "command":
-		command := fields.Required("command")
-		if run.Command = command.Strings(checkLine); command.Empty() {
-			command.Errorf("is empty: name the program and its arguments")
-		}
-		run.Reload = Reload(reload.String(strictyaml.OneOf(string(ReloadRestart), string(ReloadSignal), string(ReloadSelf))))
-		if !reload.Present() {
-			run.Reload = ReloadRestart
-		}
-	}
-	return run
-}

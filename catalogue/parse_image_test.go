@@ -86,16 +86,6 @@ var refusedImages = []struct{ name, in, want string }{
 		`p:4:35: images[0].build.files.from: is "a\\b": the segments of a path are separated by /` + "\n" +
 		`p:4:48: images[0].build.files.root: is "srv", and must be an absolute path in the image, such as /srv` + "\n" +
 		`p:4:64: images[0].build.files.mediaType: is "tar", and must be a media type without parameters, such as application/vnd.oci.image.layer.v1.tar+gzip`},
-	{"run", "- {name: a, build: {files: {}}, inputs: [a], run: {}}\n", "p:4:51: images[0].run: needs one of go, command"},
-	{"run of another kind", "- {name: a, build: {files: {}}, inputs: [a], run: {go: {}}}\n",
-		"p:4:56: images[0].run.go: needs a build of kind go, which names the program; write a command instead"},
-	{"run with reload", "- {name: a, build: {go: {package: .}}, inputs: [a], run: {go: {x: y}, reload: self}}\n", "" +
-		"p:4:64: images[0].run.go.x: is not known: no field is expected here\n" +
-		"p:4:79: images[0].run.reload: is for a command: a Go program is always built and restarted"},
-	{"run nothing", "- {name: a, build: {files: {}}, inputs: [a], run: {command: [], reload: sefl, env: [A-B]}}\n", "" +
-		"p:4:61: images[0].run.command: is empty: name the program and its arguments\n" +
-		`p:4:73: images[0].run.reload: is "sefl"; did you mean "self"?` + "\n" +
-		`p:4:85: images[0].run.env[0]: is "A-B", and must be the name of an environment variable, in which * stands for any characters`},
 }
 
 func TestParseRefusesImages(t *testing.T) {

@@ -92,7 +92,7 @@ func TestFingerprintChanges(t *testing.T) {
 		"the name":               func(i *Image, _ *[]file) { i.Name = "other" },
 		"another file":           func(_ *Image, f *[]file) { (*f)[6].content = "new" },
 		"patterns, same files":   func(i *Image, _ *[]file) { i.Inputs = mustPatterns(t, "go.*", "libs", "services/**", "!**/*_test.go") },
-		"how it runs":            func(i *Image, _ *[]file) { i.Run = &Run{Go: true} },
+		"how it runs":            func(i *Image, _ *[]file) { i.Run = &Run{Go: &GoRun{}} },
 		"a spelling of the path": func(i *Image, _ *[]file) { i.Build.Go.Package = "services//api/" },
 		"the default base":       func(i *Image, _ *[]file) { i.Build.Go.Base = "" },
 		"the same toolchain":     func(i *Image, _ *[]file) { i.Build.Go.Toolchain = "go1.26.8" },
