@@ -162,7 +162,7 @@ func (s *selection) container(o object, w *Workload, refuse refusal) {
 		return
 	}
 	w.Run, w.Build, w.Environment = *img.Run, img.Build, append([]string{}, img.Run.Env...)
-	if w.Command = img.Run.Command; img.Run.Go && img.Build.Go != nil {
+	if w.Command = img.Run.Command; img.Run.Go != nil && img.Build.Go != nil {
 		w.Command = []string{"go", "build", img.Build.Go.Package}
 	}
 }
