@@ -55,23 +55,33 @@ func NamespaceMissing(err error) bool {
 // MaxRetries(0): client-go repeats some ten times, a second apart. It returns
 // f's last error, or ctx's when that ends first.
 func Retry(ctx context.Context, f func() error) error {
-	const attempts, longest = 5, 10 * time.Second
-	delay := 100 * time.Millisecond
+	const attempts = 5
 	for n := 1; ; n++ {
 		err := f()
 		if err == nil || ctx.Err() != nil || n == attempts || !Transient(err) {
 			return err
 		}
-		wait := delay + rand.N(delay/4)
-		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-			wait = max(wait, min(time.Duration(seconds)*time.Second, longest))
+		if err := Pause(ctx, n, err); err != nil {
+			return err
 		}
-		delay *= 2
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	}
+}
+
+// Pause waits before a request is made again that has failed n times, last with err:
+// twice as long each time, up to two seconds, or longer where the server says when to
+// come back. It returns ctx's error when that ends first.
+func Pause(ctx context.Context, n int, err error) error {
+	const first, usual, longest = 100 * time.Millisecond, 2 * time.Second, 10 * time.Second
+	delay := min(first<<min(n-1, 10), usual)
+	wait := delay + rand.N(delay/4)
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		wait = max(wait, min(time.Duration(seconds)*time.Second, longest))
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -22,13 +22,14 @@ var (
 // RejectedError says that the API server did not accept a patch: by admission, quota
 // or validation. Trying again does not help.
 type RejectedError struct {
+	Op      string // "divert", "restore"
 	Subject Subject
 	Err     error // the server's
 	Advice  string
 }
 
 func (e *RejectedError) Error() string {
-	msg := "divert " + e.Subject.String() + ": " + strings.TrimSpace(e.Err.Error())
+	msg := e.Op + " " + e.Subject.String() + ": " + strings.TrimSpace(e.Err.Error())
 	if e.Advice != "" {
 		msg += "\n" + e.Advice
 	}
