@@ -37,6 +37,7 @@
 // the connection's bytes. In each direction, on the channel and without want-reply:
 //
 //	consumed@pharos.dev   Consumed: so many more bytes were handed on
+//	report@pharos.dev     no payload: the sender waits, and asks for consumed
 //	end@pharos.dev        no payload: the data end here, properly. SSH's EOF follows
 //
 // A sender has no more bytes under way, sent and not consumed yet, than its budget

@@ -40,6 +40,7 @@ const RequestDraining = "draining@pharos.dev"
 // The requests on a connection's channel, of either side.
 const (
 	RequestConsumed = "consumed@pharos.dev"
+	RequestReport   = "report@pharos.dev"
 	RequestEnd      = "end@pharos.dev"
 )
 

@@ -1,0 +1,241 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+// ErrCut is matched by the error of a Join whose stream or whose other side's
+// connection ended in the middle.
+var ErrCut = errors.New("the connection was cut off at the other end of the stream")
+
+// The defaults of a Config.
+const (
+	DefaultGuaranteed = 4 << 10
+	DefaultShared     = 8 << 20
+)
+
+const (
+	reportEvery = 16 << 10
+	smallBuffer = 2 << 10
+	bigBuffer   = 32 << 10
+	// bigBuffers is how many bytes all the big ones have. SSH keeps two packets of
+	// each channel, so that many channels have smaller packets.
+	bigBuffers = 2 << 20
+)
+
+// Config says how much memory connections may take.
+type Config struct {
+	// Guaranteed is how many bytes each connection may have under way in each
+	// direction. The default is DefaultGuaranteed, which is also the least.
+	Guaranteed int
+	// Shared is how many bytes all connections may have under way besides that, in
+	// the direction from here. The default is DefaultShared.
+	Shared int
+}
+
+// Relay joins connections and channels within one budget.
+type Relay struct {
+	guaranteed int
+	pool       pool
+	open       atomic.Int64
+	buffers    sync.Pool    // *[bigBuffer]byte
+	taken      atomic.Int64 // of them
+}
+
+// New returns a Relay.
+func New(c Config) *Relay {
+	if c.Shared <= 0 {
+		c.Shared = DefaultShared
+	}
+	r := &Relay{
+		guaranteed: max(c.Guaranteed, DefaultGuaranteed),
+		buffers:    sync.Pool{New: func() any { return new([bigBuffer]byte) }},
+	}
+	r.pool.free.Store(int64(c.Shared))
+	return r
+}
+
+// Open returns how many pairs are joined now.
+func (r *Relay) Open() int { return int(r.open.Load()) }
+
+// Pair is a connection and its channel.
+type Pair struct {
+	// Conn should have the methods CloseWrite and SetLinger of a *net.TCPConn:
+	// without them it sees an end only when both directions have ended, and a reset
+	// as a close.
+	Conn     net.Conn
+	Channel  ssh.Channel
+	Requests <-chan *ssh.Request
+	// KeepUnanswered leaves Conn open where the error matches ErrCut and not a byte
+	// was written to it, so that the caller can still answer.
+	KeepUnanswered bool
+}
+
+// Result is what went through a pair.
+type Result struct {
+	Sent     int64 // bytes from the connection to the channel
+	Received int64 // bytes from the channel to the connection
+	// Kept says that the connection is open still.
+	Kept bool
+}
+
+// Join copies both ways until both directions have ended, and closes both sides.
+// It ends early only with the pair: whoever wants it to closes the connection, or
+// the stream. The error is nil if both directions ended properly, matches ErrCut
+// if the other side cut it off, and is the connection's otherwise.
+func (r *Relay) Join(p Pair) (Result, error) {
+	r.open.Add(1)
+	defer r.open.Add(-1)
+	j := &join{
+		Relay: r, Pair: p, credit: newCredit(&r.pool, r.guaranteed),
+		ended: make(chan struct{}), closed: make(chan struct{}),
+	}
+	go j.serve()
+	var sending sync.WaitGroup
+	sending.Go(j.send)
+	j.receive()
+	sending.Wait()
+	j.Channel.Close()
+	<-j.closed
+	j.aside.Wait()
+	result := Result{Sent: j.sent, Received: j.received, Kept: j.kept}
+	if j.kept {
+		j.Conn.SetReadDeadline(time.Time{})
+		return result, j.err
+	}
+	j.Conn.Close()
+	if j.err == nil && j.refused {
+		j.err = ErrCut
+	}
+	return result, j.err
+}
+
+// join is one pair on its way.
+type join struct {
+	*Relay
+	Pair
+	credit *credit
+
+	ended  chan struct{}  // closed when the other side's data ended properly
+	closed chan struct{}  // closed when the channel has
+	aside  sync.WaitGroup // what serve started
+
+	sent, received int64
+	refused        bool // the channel took no more data
+
+	failing sync.Once
+	err     error
+	kept    bool
+
+	reporting  sync.Mutex
+	unreported int
+	asked      bool
+}
+
+// send copies from the connection to the channel.
+func (j *join) send() {
+	defer j.credit.close()
+	var b buffer
+	defer b.release(j.Relay)
+	for {
+		room, ok := j.credit.wait(j.ask)
+		if !ok {
+			return
+		}
+		buf := b.next(j.Relay, room)
+		n, err := j.Conn.Read(buf)
+		if n > 0 {
+			b.used(n, len(buf))
+			j.credit.sent(n)
+			if _, err := j.Channel.Write(buf[:n]); err != nil {
+				// What came before the channel's end is handed on still.
+				j.refused = true
+				return
+			}
+			j.sent += int64(n)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			j.Channel.SendRequest(wire.RequestEnd, false, nil)
+			j.Channel.CloseWrite()
+			return
+		case err != nil:
+			j.fail(fmt.Errorf("read from the connection: %w", err), false)
+			return
+		}
+	}
+}
+
+// receive copies from the channel to the connection.
+func (j *join) receive() {
+	var b buffer
+	defer b.release(j.Relay)
+	for {
+		buf := b.next(j.Relay, bigBuffer)
+		n, err := j.Channel.Read(buf)
+		if n > 0 {
+			b.used(n, len(buf))
+			j.received += int64(n)
+			if _, err := j.Conn.Write(buf[:n]); err != nil {
+				j.fail(fmt.Errorf("write to the connection: %w", err), false)
+				return
+			}
+			j.consumed(n)
+		}
+		if err != nil {
+			j.finish()
+			return
+		}
+	}
+}
+
+// finish ends the connection as the channel's data ended.
+func (j *join) finish() {
+	select {
+	case <-j.ended:
+	case <-j.closed:
+	}
+	select {
+	case <-j.ended:
+	default:
+		j.fail(ErrCut, j.KeepUnanswered && j.received == 0)
+		return
+	}
+	if half, ok := j.Conn.(interface{ CloseWrite() error }); ok {
+		if err := half.CloseWrite(); err != nil {
+			j.fail(fmt.Errorf("close the connection's writing side: %w", err), false)
+		}
+	}
+}
+
+// fail ends both sides at once, unless that was done.
+func (j *join) fail(err error, keep bool) {
+	j.failing.Do(func() {
+		j.err, j.kept = err, keep
+		j.Channel.Close()
+		j.credit.close()
+		if keep {
+			j.Conn.SetReadDeadline(time.Unix(1, 0))
+			return
+		}
+		Reset(j.Conn)
+	})
+}
+
+// Reset closes a connection so that the other end sees that it was cut off.
+func Reset(conn net.Conn) {
+	if lingerer, ok := conn.(interface{ SetLinger(int) error }); ok {
+		lingerer.SetLinger(0)
+	}
+	conn.Close()
+}

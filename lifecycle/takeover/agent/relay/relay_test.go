@@ -1,0 +1,301 @@
+package relay_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+// stream is both ends of an SSH connection over loopback.
+type stream struct {
+	from, to *ssh.ServerConn // from opens channels to the client
+	client   ssh.Conn
+	incoming <-chan ssh.NewChannel
+}
+
+func newSigner(t testing.TB) ssh.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+// tcpPair returns the two ends of a connection over loopback.
+func tcpPair(t testing.TB) (near, far *net.TCPConn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	dialled, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		dialled.Close()
+		accepted.Close()
+	})
+	return dialled.(*net.TCPConn), accepted.(*net.TCPConn)
+}
+
+func newStream(t testing.TB) *stream {
+	t.Helper()
+	a, b := tcpPair(t)
+	config := &ssh.ServerConfig{NoClientAuth: true}
+	config.AddHostKey(newSigner(t))
+	s := &stream{}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		conn, channels, requests, err := ssh.NewServerConn(relay.Transport(a), config)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go ssh.DiscardRequests(requests)
+		go func() {
+			for c := range channels {
+				c.Reject(ssh.Prohibited, "")
+			}
+		}()
+		s.from = conn
+	})
+	conn, channels, requests, err := ssh.NewClientConn(relay.Transport(b), "", &ssh.ClientConfig{
+		User: wire.User, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go ssh.DiscardRequests(requests)
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	s.client, s.incoming = conn, channels
+	t.Cleanup(func() {
+		s.client.Close()
+		s.from.Close()
+	})
+	return s
+}
+
+type outcome struct {
+	relay.Result
+	err error
+}
+
+// joined is a connection from caller to process through a stream.
+type joined struct {
+	caller, process  *net.TCPConn
+	atAgent, atLocal chan outcome
+}
+
+func (s *stream) join(t testing.TB, agent, local *relay.Relay, keep bool) joined {
+	t.Helper()
+	caller, accepted := tcpPair(t)
+	dialled, process := tcpPair(t)
+	j := joined{caller: caller, process: process, atAgent: make(chan outcome, 1), atLocal: make(chan outcome, 1)}
+	go func() {
+		channel, requests, err := (<-s.incoming).Accept()
+		if err != nil {
+			j.atLocal <- outcome{err: err}
+			return
+		}
+		result, err := local.Join(relay.Pair{Conn: dialled, Channel: channel, Requests: requests})
+		j.atLocal <- outcome{result, err}
+	}()
+	channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		result, err := agent.Join(relay.Pair{Conn: accepted, Channel: channel, Requests: requests, KeepUnanswered: keep})
+		j.atAgent <- outcome{result, err}
+	}()
+	return j
+}
+
+func write(t testing.TB, w io.Writer, p []byte) {
+	t.Helper()
+	if _, err := w.Write(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, r io.Reader, want []byte) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(r, got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("read %.40q", got)
+	}
+}
+
+func random(t testing.TB, n int) []byte {
+	t.Helper()
+	p := make([]byte, n)
+	if _, err := rand.Read(p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestHalfClose(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
+	request, answer := random(t, 5<<20), random(t, 5<<20)
+	go func() {
+		j.caller.Write(request)
+		j.caller.CloseWrite()
+	}()
+	got, err := io.ReadAll(j.process)
+	if err != nil || !bytes.Equal(got, request) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	go func() {
+		j.process.Write(answer)
+		j.process.Close()
+	}()
+	got, err = io.ReadAll(j.caller)
+	if err != nil || !bytes.Equal(got, answer) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	agent, local := <-j.atAgent, <-j.atLocal
+	if agent.err != nil || local.err != nil {
+		t.Error(agent.err, local.err)
+	}
+	if agent.Sent != int64(len(request)) || agent.Received != int64(len(answer)) {
+		t.Errorf("%+v", agent)
+	}
+}
+
+func TestBothWaysAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	agent, local := relay.New(relay.Config{}), relay.New(relay.Config{})
+	var wg sync.WaitGroup
+	for range 20 {
+		j := s.join(t, agent, local, false)
+		data := random(t, 2<<20)
+		for _, ends := range [][2]*net.TCPConn{{j.caller, j.process}, {j.process, j.caller}} {
+			wg.Go(func() {
+				ends[0].Write(data)
+				ends[0].CloseWrite()
+			})
+			wg.Go(func() {
+				got, err := io.ReadAll(ends[1])
+				if err != nil || !bytes.Equal(got, data) {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// A reset at one side is a reset at the other, also in the middle of an answer.
+func TestResetIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for _, of := range []string{"process", "caller"} {
+		s := newStream(t)
+		j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
+		from, to, cut := j.process, j.caller, j.atAgent
+		if of == "caller" {
+			from, to, cut = j.caller, j.process, j.atLocal
+		}
+		write(t, from, []byte("half"))
+		read(t, to, []byte("half"))
+		relay.Reset(from)
+		if n, err := to.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: read %d bytes, %v", of, n, err)
+		}
+		if got := <-cut; !errors.Is(got.err, relay.ErrCut) {
+			t.Errorf("%s: %v", of, got.err)
+		}
+	}
+}
+
+func TestLostStreamIsAReset(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), true)
+	write(t, j.process, []byte("half"))
+	read(t, j.caller, []byte("half"))
+	s.client.Close()
+	if _, err := j.caller.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("read: %v", err)
+	}
+	if got := <-j.atAgent; !errors.Is(got.err, relay.ErrCut) || got.Kept {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUnansweredIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	caller, accepted := tcpPair(t)
+	go func() {
+		_, requests, _ := (<-s.incoming).Accept()
+		ssh.DiscardRequests(requests)
+	}()
+	channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, caller, []byte("request"))
+	done := make(chan outcome)
+	go func() {
+		result, err := relay.New(relay.Config{}).Join(relay.Pair{
+			Conn: accepted, Channel: channel, Requests: requests, KeepUnanswered: true,
+		})
+		done <- outcome{result, err}
+	}()
+	s.client.Close()
+	got := <-done
+	if !errors.Is(got.err, relay.ErrCut) || !got.Kept {
+		t.Fatalf("%+v", got)
+	}
+	write(t, accepted, []byte("answer"))
+	read(t, caller, []byte("answer"))
+}
+
+// An answer that ended before the process stopped reading arrives whole.
+func TestEarlyAnswerIsWhole(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
+	answer := random(t, 1<<20)
+	write(t, j.caller, []byte("begin"))
+	read(t, j.process, []byte("begin"))
+	go func() {
+		j.process.Write(answer)
+		j.process.Close()
+	}()
+	got, err := io.ReadAll(j.caller)
+	if err != nil || !bytes.Equal(got, answer) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+}
