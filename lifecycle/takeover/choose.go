@@ -5,7 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 )
 
 // choose says which of the objects are taken over.
@@ -119,7 +123,7 @@ func (s *selection) workload(o object) (w Workload, ok bool) {
 		refuse(reconcileFirst, "it uses image %s, and only a Deployment can be taken over: what becomes of a %s is up to its controller", o.uses[0].image, o.Kind)
 		return w, false
 	}
-	w = Workload{Namespace: o.Namespace, Name: o.Name, Application: o.By, Declared: o.JSON, Live: s.Deployments[o.key()], Environment: []string{}}
+	w = Workload{Namespace: o.Namespace, Name: o.Name, Application: o.By, Declared: o.JSON, Live: s.Deployments[o.key()], Command: []string{}, Environment: []string{}}
 	s.container(o, &w, refuse)
 	s.live(o, &w, refuse)
 	s.heal(&w, refuse)
@@ -161,9 +165,31 @@ func (s *selection) container(o object, w *Workload, refuse refusal) {
 			"%s does not say how image %s runs on a workstation", "pharos.yaml", w.Image)
 		return
 	}
-	w.Run, w.Build, w.Environment = *img.Run, img.Build, append([]string{}, img.Run.Env...)
-	if w.Command = img.Run.Command; img.Run.Go != nil && img.Build.Go != nil {
-		w.Command = []string{"go", "build", img.Build.Go.Package}
+	w.Run, w.Build, w.Environment, w.Command = *img.Run, img.Build, append(w.Environment, img.Run.Env...), commandOf(img)
+	for _, f := range w.Run.Forwards {
+		w.Forwards = append(w.Forwards, Forward{Service: f.Address(), Local: f.Local, Environment: f.Env})
+	}
+	for _, p := range w.Run.Ports {
+		w.Ports = append(w.Ports, Port{Container: p.Port, Local: p.Local, Environment: p.Env})
+	}
+}
+
+// commandOf is what runs on the workstation, for people; nil if it is not known
+// before the folder is looked at.
+func commandOf(img catalogue.Image) []string {
+	switch r := img.Run; {
+	case r.Go != nil && img.Build.Go != nil:
+		return append([]string{"go", "run", img.Build.Go.Package}, r.Go.Args...)
+	case r.Python != nil && r.Python.Module != "":
+		return append([]string{"python", "-m", r.Python.Module}, r.Python.Args...)
+	case r.Python != nil:
+		return append([]string{"python", r.Python.Script}, r.Python.Args...)
+	case r.Node != nil && r.Node.Script != "":
+		return append([]string{"npm", "run", r.Node.Script}, r.Node.Args...)
+	case r.Node != nil:
+		return append([]string{"node", r.Node.File}, r.Node.Args...)
+	default:
+		return r.Command
 	}
 }
 
@@ -176,27 +202,27 @@ func (s *selection) live(o object, w *Workload, refuse refusal) {
 		refuse(reconcileFirst, "it is not on the target")
 		return
 	}
-	h, err := headOf(w.Live)
-	if err != nil {
-		refuse("", "it cannot be read: %v", err)
+	if w.Container == "" {
 		return
 	}
-	w.UID = h.Metadata.UID
-	for _, owner := range h.Metadata.OwnerReferences {
-		if owner.Controller != nil && *owner.Controller {
-			refuse("", "it belongs to %s %s, whose operator would put it back", owner.Kind, owner.Name)
-		}
+	d, refusals, warnings, err := divert.Plan(w.Live, w.Declared, w.Container, standIn(recorded(s.Record, w.Image).Repository))
+	if err != nil {
+		refuse("", "%v", err)
 	}
-	if h.Spec.Paused {
-		refuse("Resume it: kubectl rollout resume deploy/"+o.Name+" -n "+o.Namespace, "its rollouts are paused, so that no pod would be replaced")
+	for _, r := range refusals {
+		refuse(r.Next, "%s", r.Reason)
 	}
-	switch {
-	case h.Spec.Replicas != nil && *h.Spec.Replicas == 0:
-		s.warn(w.Subject(), "it has no replicas, so that nothing reaches the workstation before somebody scales it up")
-	case h.Spec.Strategy.Type == "Recreate":
-		s.warn(w.Subject(), "its strategy is Recreate, so that it does not answer while its pods are replaced, at the beginning and at the end")
+	for _, warning := range warnings {
+		s.warn(w.Subject(), "%s", warning)
 	}
+	w.UID = types.UID(d.UID)
 	s.scaled(o)
+}
+
+// standIn stands for the agent's image while that is not pushed: it is in the same
+// registry as the image of the repository.
+func standIn(repository string) string {
+	return repository[:strings.LastIndex(repository, "/")+1] + "pharos-agent@sha256:" + strings.Repeat("0", 64)
 }
 
 // scaled warns of what scales a Deployment.

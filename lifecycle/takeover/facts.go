@@ -168,30 +168,4 @@ func mentions(doc any, names map[string]string, found func(image string)) {
 	}
 }
 
-// head is what a plan looks at of a live Deployment.
-type head struct {
-	Metadata struct {
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
-		OwnerReferences []struct {
-			Kind       string `json:"kind"`
-			Name       string `json:"name"`
-			Controller *bool  `json:"controller"`
-		} `json:"ownerReferences"`
-	} `json:"metadata"`
-	Spec struct {
-		Replicas *int32 `json:"replicas"`
-		Paused   bool   `json:"paused"`
-		Strategy struct {
-			Type string `json:"type"`
-		} `json:"strategy"`
-	} `json:"spec"`
-}
-
-func headOf(doc []byte) (head, error) {
-	var h head
-	err := decode(doc, &h)
-	return h, err
-}
-
 func decode(doc []byte, into any) error { return json.Unmarshal(doc, into) }

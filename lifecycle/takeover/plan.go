@@ -58,10 +58,16 @@ type Workload struct {
 	Application string `json:"application,omitempty"`
 	// Returns names what puts it back if everybody else is gone.
 	Returns string `json:"returns,omitempty"`
-	// Command is what runs on the workstation.
+	// Command is what runs on the workstation; empty if that is found in the image's
+	// folder.
 	Command []string `json:"command"`
-	// Environment names what reaches the process, by the patterns of run.env.
+	// Environment are the names of the variables that reach the process, with "*" for
+	// any characters.
 	Environment []string `json:"environment"`
+	// Forwards are the Services that the process reaches by a local port, and Ports
+	// where it listens on another port than the container.
+	Forwards []Forward `json:"forwards,omitempty"`
+	Ports    []Port    `json:"ports,omitempty"`
 
 	// Run is how the image runs, Build how it is built.
 	Run   catalogue.Run   `json:"-"`
@@ -70,6 +76,23 @@ type Workload struct {
 	// target, both as JSON.
 	Declared []byte `json:"-"`
 	Live     []byte `json:"-"`
+}
+
+// Forward is a Service of the cluster that the process reaches on the workstation.
+type Forward struct {
+	// Service is "service:port", or "service.namespace:port".
+	Service string `json:"service"`
+	// Local is the port on the workstation; 0 for any free one.
+	Local uint16 `json:"local,omitempty"`
+	// Environment are the variables in which the address is replaced.
+	Environment []string `json:"environment,omitempty"`
+}
+
+// Port is a port of the container, and where the process listens for it.
+type Port struct {
+	Container   uint16   `json:"container"`
+	Local       uint16   `json:"local"`
+	Environment []string `json:"environment,omitempty"`
 }
 
 // Subject is how messages name a workload: "Deployment shop/api".

@@ -1,6 +1,7 @@
 package takeover_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ delivery: [gitops/**]
 		},
 	}
 	for _, img := range c.Images {
-		f.Record.Images = append(f.Record.Images, receipt.Image{Name: img.Name, Fingerprint: "sha256:old", Repository: "registry/shop/" + img.Name, Digest: "sha256:" + img.Name})
+		f.Record.Images = append(f.Record.Images, receipt.Image{Name: img.Name, Fingerprint: "sha256:old", Repository: "registry/shop/" + img.Name, Digest: digest(img.Name)})
 		fingerprint := "sha256:old"
 		if img.Name == "api" {
 			fingerprint = "sha256:new"
@@ -62,21 +63,30 @@ delivery: [gitops/**]
 	return f
 }
 
+// digest is one for a name.
+func digest(name string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name))) }
+
 func containers(images ...string) string {
 	var list []string
 	for _, i := range images {
-		list = append(list, fmt.Sprintf(`{"name":%q,"image":%q}`, i, "registry/shop/"+i+"@sha256:"+i))
+		list = append(list, fmt.Sprintf(`{"name":%q,"image":%q}`, i, "registry/shop/"+i+"@"+digest(i)))
 	}
 	return `{"template":{"spec":{"containers":[` + strings.Join(list, ",") + `]}}}`
+}
+
+// liveOf is a Deployment as it is on the target, with more in its metadata.
+func liveOf(name, more, spec string) string {
+	return `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"` + name + `","namespace":"shop","uid":"uid-` + name + `","generation":1` + more + `},"spec":` + spec +
+		`,"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1}}`
 }
 
 // declare adds an object to the facts, that is on the target as it is declared.
 func declare(f *takeover.Facts, group, kind, name, by, spec string) {
 	o := receipt.Object{Group: group, Version: "v1", Kind: kind, Namespace: "shop", Name: name, Hash: "sha256:" + name}
-	d := takeover.Declared{Object: o, By: by, JSON: []byte(`{"kind":"` + kind + `","spec":` + spec + `}`)}
+	d := takeover.Declared{Object: o, By: by, JSON: []byte(`{"apiVersion":"apps/v1","kind":"` + kind + `","metadata":{"name":"` + name + `","namespace":"shop"},"spec":` + spec + `}`)}
 	f.Declared, f.Record.Objects = append(f.Declared, d), append(f.Record.Objects, o)
 	if kind == "Deployment" {
-		f.Deployments[types.NamespacedName{Namespace: "shop", Name: name}] = []byte(`{"metadata":{"uid":"uid-` + name + `"},"spec":` + spec + `}`)
+		f.Deployments[types.NamespacedName{Namespace: "shop", Name: name}] = []byte(liveOf(name, "", spec))
 	}
 }
 
@@ -91,7 +101,7 @@ func TestSelect(t *testing.T) {
 	}
 	w := p.Workloads[0]
 	if w.Subject() != "Deployment shop/api" || w.Container != "api" || w.Image != "api" || w.UID != "uid-api" || w.Returns != "Application argocd/shop-api" ||
-		!slices.Equal(w.Command, []string{"go", "build", "./services/api"}) || !slices.Equal(w.Environment, []string{"DB_*"}) || len(w.Live) == 0 || len(w.Declared) == 0 {
+		!slices.Equal(w.Command, []string{"go", "run", "./services/api"}) || !slices.Equal(w.Environment, []string{"DB_*"}) || len(w.Live) == 0 || len(w.Declared) == 0 {
 		t.Errorf("the workload is %+v", w)
 	}
 	if want := (takeover.ChangedImage{Name: "api", Reason: "its inputs (services/api/main.go) changed"}); !slices.Equal(p.Changed, []takeover.ChangedImage{want}) {
@@ -101,7 +111,7 @@ func TestSelect(t *testing.T) {
 	const want = `{"target":"devbox","clusterUID":"c1","receipt":"sha256:1111111111111111","commit":"c0ffee00c0ffee00","tree":"t2",` +
 		`"changed":[{"name":"api","reason":"its inputs (services/api/main.go) changed"}],` +
 		`"workloads":[{"namespace":"shop","name":"api","uid":"uid-api","container":"api","image":"api","application":"Application argocd/shop-api",` +
-		`"returns":"Application argocd/shop-api","command":["go","build","./services/api"],"environment":["DB_*"]}],"covers":["shop-api"]}`
+		`"returns":"Application argocd/shop-api","command":["go","run","./services/api"],"environment":["DB_*"]}],"covers":["shop-api"]}`
 	if err != nil || string(out) != want {
 		t.Errorf("as JSON, %v:\n%s\nwant\n%s", err, out, want)
 	}
@@ -186,10 +196,10 @@ func TestSelectBlocks(t *testing.T) {
 		"no run":                  {func(f *takeover.Facts) { f.Images[0].Run = nil }, nil, "does not say how image api runs on a workstation"},
 		"another kind":            {func(f *takeover.Facts) { declare(f, "apps", "StatefulSet", "db", "", containers("api")) }, nil, "StatefulSet shop/db: it uses image api"},
 		"a custom resource": {func(f *takeover.Facts) {
-			declare(f, "x.dev", "Fleet", "db", "", `{"image":"registry/shop/api@sha256:api"}`)
+			declare(f, "x.dev", "Fleet", "db", "", `{"image":"registry/shop/api@`+digest("api")+`"}`)
 		}, nil, "Fleet shop/db: it uses image api"},
 		"an initContainer": {func(f *takeover.Facts) {
-			declare(f, "apps", "Deployment", "job", "", strings.Replace(containers("api"), "containers", "initContainers", 1))
+			declare(f, "apps", "Deployment", "job", "", `{"template":{"spec":{"containers":[],"init`+strings.ToUpper("c")+strings.TrimPrefix(containers("api"), `{"template":{"spec":{"c`))
 		}, nil, "initContainer api uses image api"},
 		"two containers": {func(f *takeover.Facts) {
 			f.States[1].Fingerprint = "sha256:new"
@@ -198,8 +208,8 @@ func TestSelectBlocks(t *testing.T) {
 		"a name that nobody has": {func(*takeover.Facts) {}, []string{"deploy/nobody"}, "deploy/nobody: no Deployment or image of the live receipt is called so: there are deploy/api, deploy/mail"},
 		"another rendering":      {func(f *takeover.Facts) { f.Record.Objects[0].Hash = "sha256:other" }, nil, "what commit c0ffee00c0ff renders to is not what receipt"},
 		"not there":              {func(f *takeover.Facts) { delete(f.Deployments, api) }, nil, "it is not on the target"},
-		"of an operator":         {live(`{"metadata":{"ownerReferences":[{"kind":"Fleet","name":"shop","controller":true}]}}`), nil, "it belongs to Fleet shop"},
-		"paused":                 {live(`{"spec":{"paused":true}}`), nil, "its rollouts are paused"},
+		"of an operator":         {live(liveOf("api", `,"ownerReferences":[{"apiVersion":"x.dev/v1","kind":"Fleet","name":"shop","uid":"u","controller":true}]`, containers("api"))), nil, "belongs to Fleet shop"},
+		"paused":                 {live(liveOf("api", "", `{"paused":true,`+containers("api")[1:])), nil, "is paused"},
 		"nobody heals":           {func(f *takeover.Facts) { f.Applications = nil }, nil, "nothing would put it back if this machine were gone"},
 		"an Application that heals not": {func(f *takeover.Facts) {
 			f.Applications["Application argocd/shop-api"] = takeover.Healer{Name: "Application argocd/shop-api", Why: "selfHeal is off"}
@@ -232,7 +242,7 @@ func TestSelectWarns(t *testing.T) {
 	t.Parallel()
 	f := shopFacts(t)
 	f.Reasons = map[string][]catalogue.Reason{"api": {{Kind: catalogue.ReasonBase, Field: "base", Old: &catalogue.Value{Text: "alpine@sha256:1"}, New: &catalogue.Value{Text: "alpine@sha256:2"}}}}
-	f.Deployments[types.NamespacedName{Namespace: "shop", Name: "api"}] = []byte(`{"spec":{"strategy":{"type":"Recreate"}}}`)
+	f.Deployments[types.NamespacedName{Namespace: "shop", Name: "api"}] = []byte(liveOf("api", "", `{"strategy":{"type":"Recreate"},`+containers("api")[1:]))
 	declare(&f, "autoscaling", "HorizontalPodAutoscaler", "api", "", `{"scaleTargetRef":{"kind":"Deployment","name":"api"}}`)
 	p := takeover.Select(f)
 	all := fmt.Sprint(p.Warnings)
