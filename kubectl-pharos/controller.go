@@ -20,6 +20,8 @@ type controllerOptions struct {
 	targets []string
 	argoCD  string
 	sweep   sweepFlags
+
+	supervise superviseFlags
 }
 
 func newController(s *shared) *cobra.Command {
@@ -40,7 +42,9 @@ Events on the Lease what it opened and what did not become what is declared. It 
 no repository.
 
 With --sweep the leader deletes what says that it is transient when it is past its end,
-as kubectl pharos reap does once. Without it nothing is ended.
+as kubectl pharos reap does once. Without it nothing is ended. With --supervise it
+restarts workloads of these namespaces that ask for it by the label
+pharos.dev/supervise=true, each within its restart budget.
 
 kubectl pharos deploy --controller-image installs it, with the rights that it uses.`,
 		Example: `  kubectl pharos controller --health-address :8081
@@ -61,6 +65,7 @@ kubectl pharos deploy --controller-image installs it, with the rights that it us
 	f.StringSliceVar(&o.targets, "watch-target", nil, "A target whose lease the leader watches, as NAMESPACE/TARGET. May be repeated. The default is none")
 	f.StringVar(&o.argoCD, "argocd-namespace", "", "The namespace of the Argo CD that delivers the targets of --watch-target. The default is that none does")
 	o.sweep.add(cmd)
+	o.supervise.add(cmd)
 	return cmd
 }
 

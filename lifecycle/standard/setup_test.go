@@ -166,3 +166,32 @@ func TestControllerOfAStep(t *testing.T) {
 		t.Errorf("the rights with Argo CD are %v, want %v", got, want)
 	}
 }
+
+// Where a delivered workload asks for it, the controller supervises, with rights there
+// and nowhere else.
+func TestControllerThatSupervises(t *testing.T) {
+	t.Parallel()
+	asking := delivered
+	asking.Objects = make([]lifecycle.Object, len(asking.Resolved))
+	for i, o := range asking.Resolved {
+		asking.Objects[i] = lifecycle.Object{Group: o.Group, Kind: o.Kind, Name: o.Name, JSON: []byte(`{"metadata":{"labels":{"pharos.dev/supervise":"true"}}}`)}
+	}
+	steps, err := standard.Controller{Image: "registry.example/pharos@sha256:1"}.Prepare(t.Context(), asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := verbs(t, steps[0]), map[string][]string{
+		"Role pharos: leases":     {"create", "get", "update", "get"},
+		"Role pharos: events":     {"create"},
+		"Role shop: daemonsets":   {"get", "list", "patch"},
+		"Role shop: deployments":  {"get", "list", "patch"},
+		"Role shop: statefulsets": {"get", "list", "patch"},
+		"Role shop: replicasets":  {"list"},
+		"Role shop: pods":         {"list", "delete"},
+	}; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the rights are %v, want %v", got, want)
+	}
+	if deployment := string(steps[0].Apply[len(steps[0].Apply)-1].JSON); !strings.Contains(deployment, `"--supervise=shop"`) {
+		t.Errorf("the Deployment is %s", deployment)
+	}
+}
