@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +17,7 @@ var mayBeEmpty = map[string]bool{"output": true, "template": true}
 func checkEmpty(cmd *cobra.Command, args []string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" && (!fromKubectl(f) || f.Name == "context") && !mayBeEmpty[f.Name] {
+		if isEmpty(f.Value) && (!fromKubectl(f) || f.Name == "context") && !mayBeEmpty[f.Name] {
 			err = fmt.Errorf("--%s is empty: is a variable not set? Leave the flag out for what it is by default", f.Name)
 		}
 	})
@@ -26,4 +27,12 @@ func checkEmpty(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return err
+}
+
+// isEmpty says whether a value is, or one of several.
+func isEmpty(v pflag.Value) bool {
+	if list, ok := v.(pflag.SliceValue); ok {
+		return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
+	}
+	return v.Type() == "string" && v.String() == ""
 }
