@@ -54,13 +54,14 @@ type Creation struct {
 // reaper/policy hold for everybody.
 //
 // The error is a *DeniedError if the tier has no room, ErrIntent if the intent is not
-// one to create with, ErrTier, ErrLedger, ErrConflict, or the API server's (see
+// one to create with, ErrNamespaceEnds if the object would go with its namespace, ErrTier,
+// ErrLedger, ErrConflict, or the API server's (see
 // k8s.io/apimachinery/pkg/api/errors). After a connection that was lost the object may
 // be there all the same; its name tells.
 //
 // It takes the rights to create the object, to list its resource in its namespace, when
-// there is no room also whatever else the tier has, where it has it, and to get, create
-// and update ConfigMaps in the ledger's namespace. What cannot be listed counts as it
+// there is no room also whatever else the tier has, where it has it, to get its
+// namespace, and to get, create and update ConfigMaps in the ledger's namespace. What cannot be listed counts as it
 // stands in the ledger, and so does what is of a kind that is not served any more.
 func (c *Client) Create(ctx context.Context, n Creation) (Object, error) {
 	n.Ref.Name, n.Ref.UID = "", ""
@@ -82,8 +83,10 @@ func createError(n Creation, err error) error {
 	switch {
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
+	case errors.Is(err, ErrNamespaceEnds):
+		e.Advice = fmt.Sprintf("Create it in another namespace, or keep that one as long as it is there: kubectl pharos extend namespace/%s --for 1h", n.Ref.Namespace)
 	case apierrors.IsForbidden(err):
-		e.Advice = kubeclient.ForbiddenAdvice(err, n.Ref.Namespace, fmt.Sprintf("The rights to create and list %s are needed, to list whatever else the tier has, and to get, create and update configmaps in %s.", n.Ref.resource(), n.Ledger))
+		e.Advice = kubeclient.ForbiddenAdvice(err, n.Ref.Namespace, fmt.Sprintf("The rights to create and list %s are needed, to list whatever else the tier has, to get the namespace, and to get, create and update configmaps in %s.", n.Ref.resource(), n.Ledger))
 	case errors.Is(err, ErrLedger):
 		e.Advice = fmt.Sprintf("Look at what it says, and delete it, so that it begins anew with what is there: kubectl delete configmap --namespace %s %s", n.Ledger, ledgerName(n.Tier.Name))
 	}
@@ -175,6 +178,9 @@ func (c *Client) createAdmitted(ctx context.Context, n Creation, e entry, body [
 		err := fmt.Errorf("it took longer than %s from its admission on: try again", sendWithin)
 		return Object{}, errors.Join(err, c.release(ctx, n, e.ID))
 	}
+	if err := c.accepts(ctx, n.Ref.Namespace); err != nil {
+		return Object{}, errors.Join(err, c.release(ctx, n, e.ID))
+	}
 	post, cancel := context.WithTimeout(ctx, sendWithin)
 	defer cancel()
 	n.Ref.Name = ""
@@ -183,6 +189,8 @@ func (c *Client) createAdmitted(ctx context.Context, n Creation, e entry, body [
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", kubeclient.MetadataOnly).Body(body).Do(post).Into(&m)
 	switch {
 	case err == nil:
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return Object{}, errors.Join(fmt.Errorf("%w: %w", ErrNamespaceEnds, err), c.release(ctx, n, e.ID))
 	case kubeclient.Refused(err):
 		return Object{}, errors.Join(err, c.release(ctx, n, e.ID))
 	default:
@@ -192,6 +200,26 @@ func (c *Client) createAdmitted(ctx context.Context, n Creation, e entry, body [
 	// That it fails does no harm: the object is there, and who looks next sees it.
 	_ = c.change(ctx, n, func(l *ledger) error { l.seen(e.ID); return nil })
 	return o, nil
+}
+
+// accepts says why nothing is to be put into a namespace: it would go with it.
+func (c *Client) accepts(ctx context.Context, namespace string) error {
+	if namespace == "" {
+		return nil
+	}
+	o, err := c.get(ctx, Ref{Version: "v1", Resource: "namespaces", Kind: "Namespace", Name: namespace})
+	switch {
+	case kubeclient.NotFound(err):
+		return nil // the creation says so
+	case err != nil:
+		return fmt.Errorf("look whether namespace %s is about to be deleted: %w", namespace, err)
+	case !o.Deleted.IsZero():
+		return fmt.Errorf("%w: namespace %s is being deleted since %s", ErrNamespaceEnds, namespace, FormatTime(o.Deleted))
+	}
+	if since, marked := o.Annotations[keys.Ending]; marked {
+		return fmt.Errorf("%w: namespace %s is marked with %s since %q", ErrNamespaceEnds, namespace, keys.Ending, since)
+	}
+	return nil
 }
 
 // admit writes the admission into the ledger, and returns when it was.

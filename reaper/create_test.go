@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -240,7 +241,7 @@ func TestCreateKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	requests := len(counter.Requests())
-	if requests < 6 {
+	if requests < 7 {
 		t.Fatalf("only the requests %v", counter.Requests())
 	}
 	for at := range requests {
@@ -309,7 +310,7 @@ func killed(config *rest.Config, n int, sent bool, kill func()) *rest.Config {
 func TestCreateThroughFaults(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for at := range 6 { // the time, the ledger twice, the object, the ledger twice
+	for at := range 7 { // the time, the ledger twice, the namespace, the object, the ledger twice
 		for _, sent := range []bool{false, true} {
 			name := fmt.Sprintf("faults-%d-%v", at, sent)
 			limits := tier(name, 3)
@@ -318,7 +319,7 @@ func TestCreateThroughFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := client(t, faulty(b.config, at, sent)).Create(t.Context(), b.creation(name+"-x", limits))
-			if post := at == 3; (err != nil) != post {
+			if post := at == 4; (err != nil) != post {
 				t.Errorf("%s: %v", name, err)
 			}
 			l := b.ledger(t, name)
@@ -541,16 +542,69 @@ func TestCreateListsTheTier(t *testing.T) {
 	b.delete(t, "settings")
 	maps := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "update"}}
 	accounts := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "list"}}
+	namespace := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}
 	n := b.creation("me", limits)
 	n.Ref.Resource, n.Ref.Kind = "serviceaccounts", "ServiceAccount"
-	blind, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts}})
+	blind, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts, namespace}})
 	if _, err := client(t, blind).Create(t.Context(), n); !errors.Is(err, reaper.ErrDenied) || !strings.Contains(err.Error(), "to list whatever else the tier has") {
 		t.Errorf("error %v", err)
 	}
 	maps.Verbs = append(maps.Verbs, "list")
-	seeing, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts}})
+	seeing, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{maps, accounts, namespace}})
 	if _, err := client(t, seeing).Create(t.Context(), n); err != nil {
 		t.Error(err)
+	}
+}
+
+// What would go with its namespace is not created, and takes no room.
+func TestCreateInNamespaceThatEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c, namespaces := client(t, b.config), b.kube.CoreV1().Namespaces()
+	into := devtest.Namespace(t, devtest.Cluster(t))
+	n := b.creation("settings", tier("ending", 1))
+	n.Ref.Namespace = into
+	mark := func(value string) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, keys.Ending, value)
+		if _, err := namespaces.Patch(t.Context(), into, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark(`"2026-03-04T05:06:07Z"`)
+	_, err := c.Create(t.Context(), n)
+	if !errors.Is(err, reaper.ErrNamespaceEnds) || !strings.Contains(err.Error(), "2026-03-04T05:06:07Z") || !strings.Contains(err.Error(), "kubectl pharos extend namespace/"+into) {
+		t.Errorf("error %v", err)
+	}
+	if l := b.ledger(t, "ending"); len(l.Entries) != 0 || len(l.Creates) != 0 {
+		t.Errorf("the ledger is %+v", l)
+	}
+	mark("null")
+	o, err := c.Create(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// One that is being deleted stays as long as something holds what is in it.
+	maps := b.kube.CoreV1().ConfigMaps(into)
+	hold := func(finalizers string) error {
+		_, err := maps.Patch(context.WithoutCancel(t.Context()), o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":`+finalizers+`}}`), metav1.PatchOptions{})
+		return err
+	}
+	if err := hold(`["pharos.test/held"]`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hold("null"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := namespaces.Delete(t.Context(), into, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	n.Tier = tier("deleted", 1)
+	if _, err := c.Create(t.Context(), n); !errors.Is(err, reaper.ErrNamespaceEnds) || !strings.Contains(err.Error(), "is being deleted") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -561,6 +615,7 @@ func TestCreateRights(t *testing.T) {
 	config, _ := devtest.User(t, devtest.Cluster(t), b.namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "list"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
 	}})
 	n := b.creation("me", tier("rights", 1))
 	n.Ref.Resource, n.Ref.Kind = "serviceaccounts", "ServiceAccount"

@@ -19,6 +19,9 @@ var (
 	// ErrEnding is matched by the error of a call whose object is being deleted: nothing
 	// can keep it.
 	ErrEnding = errors.New("it is being deleted, which nothing can stop")
+	// ErrNamespaceEnds is matched by the error of Create for a namespace that is being
+	// deleted, or about to be: the object would go with it.
+	ErrNamespaceEnds = errors.New("its namespace ends")
 	// ErrNotTransient is matched by the error of Extend for what does not say that it
 	// ends.
 	ErrNotTransient = errors.New("it does not say that it is transient, so that there is no end to move")
