@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 )
 
@@ -65,7 +66,10 @@ func (w *Writer) next(ctx context.Context, d Diversion) (deployment, Restoration
 		return deployment{}, Restoration{}, nil, err
 	}
 	r, err := restore(o, d)
-	switch {
+	switch label := o.Labels[keys.Target]; {
+	case err == nil && w.config.Target != "" && w.config.Target != label && r.Outcome != OutcomeGone:
+		reason := fmt.Sprintf("%s is not delivered to target %s: its label %s is %q", d.Subject, w.config.Target, keys.Target, label)
+		return o, Restoration{Outcome: OutcomeReplaced, Reason: reason}, nil, nil
 	case err != nil || r.Patch != nil:
 		return o, r, r.Patch, err
 	case r.Outcome == OutcomeGone:

@@ -25,6 +25,9 @@ type Config struct {
 	// Guard is called right before each write, and an error keeps it from being made:
 	// lease.Held's Check, for example. The default lets all pass.
 	Guard func(ctx context.Context) error
+	// Target has Restore write only Deployments that bear the label pharos.dev/target
+	// with this value. The default is not to look at it.
+	Target string
 	// Log receives what is tried again. The default discards it.
 	Log *slog.Logger
 }

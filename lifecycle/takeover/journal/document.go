@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
@@ -70,22 +72,22 @@ type Document struct {
 	Holder string `json:"holder"`
 	Token  int64  `json:"token"`
 	// User is user@host, for people.
-	User string `json:"user,omitempty"`
+	User string `json:"user,omitzero"`
 	// Began is when it was planned, on the workstation's clock, for people.
 	Began time.Time `json:"began,omitzero"`
 	// Step is how far it has come.
 	Step Step `json:"step"`
 	// Silence is after how many seconds without a heartbeat the workloads are
 	// restored though the lease is held; zero for not at all.
-	Silence int64 `json:"silence,omitempty"`
+	Silence int64 `json:"silence,omitzero"`
 	// Workloads are those of the session, in their order.
 	Workloads []Workload `json:"workloads"`
 	// Ending says that somebody other than the holder puts the workloads back; nil
 	// if nobody does.
-	Ending *Ending `json:"ending,omitempty"`
-	// Key is the session's private key in PEM. It is in the journal alone: Encode
-	// leaves it out of what the session object gets.
-	Key string `json:"key,omitempty"`
+	Ending *Ending `json:"ending,omitzero"`
+	// Key is the session's private key in PEM. It is in the journal alone, and never
+	// in the session object.
+	Key string `json:"key,omitzero"`
 }
 
 // Ending says who puts the workloads of a session back in its holder's stead.
@@ -96,8 +98,17 @@ type Ending struct {
 	// At is when, by the API server's clock.
 	At time.Time `json:"at"`
 	// Done says that nothing is left to put back.
-	Done bool `json:"done,omitempty"`
+	Done bool `json:"done,omitzero"`
 }
+
+// String names the session and how far it has come. It has neither the key nor what a
+// workload's template may hold: a Document can be logged.
+func (d Document) String() string {
+	return fmt.Sprintf("session %s of target %s at step %s", d.Session, d.Target, d.Step)
+}
+
+// LogValue is String.
+func (d Document) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 // SilenceOf is Silence as a duration.
 func (d Document) SilenceOf() time.Duration { return time.Duration(d.Silence) * time.Second }
