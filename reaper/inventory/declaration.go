@@ -83,8 +83,8 @@ func (l *look) lookUp(ctx context.Context, objects []DeclaredObject) []presence 
 		switch {
 		case l.found[o], objects[n].Seen && !l.complete(r, o.Namespace):
 			there[n] = isThere
-		case !served && l.stale[o.Group]:
-			there[n] = notKnown // the gap is the group's
+		case !served && (l.stale[o.Group] || l.unready):
+			there[n] = notKnown // the gap is the group's or the server's
 		case !served, l.complete(r, o.Namespace):
 		default:
 			it, err := l.inventory.get(ctx, r, o.Namespace, o.Name)

@@ -14,6 +14,9 @@ type Report struct {
 	Time time.Time `json:"time"`
 	// Namespaces are those that were looked into; empty if all were.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// Partial says that the API server could not tell all resources that it has: nothing
+	// is concluded of what it does not name.
+	Partial bool `json:"partial,omitempty"`
 	// Declared are the objects of the declaration, and what is left of earlier ones.
 	Declared Declared `json:"declared"`
 	// Transient is what is to end, by resource.
@@ -165,7 +168,7 @@ type Gap struct {
 
 // Sample is the reading that Take counts trends by; see Samples.
 func (r Report) Sample() Sample {
-	s := Sample{Time: r.Time, Scope: scopeOf(r.Namespaces), Counts: map[string]int{}}
+	s := Sample{Time: r.Time, Scope: scopeOf(r.Namespaces), Counts: map[string]int{}, Partial: r.Partial}
 	for _, g := range r.Transient {
 		s.Counts[g.Resource] = g.Count
 	}

@@ -78,8 +78,10 @@ type look struct {
 	// read are the lists that are complete.
 	read map[cell]bool
 	// kinds are the resources by group and kind, stale the groups that may have more.
-	kinds map[[2]string]kubeclient.Resource
-	stale map[string]bool
+	// unready says that the server may have any that is not among them.
+	kinds   map[[2]string]kubeclient.Resource
+	stale   map[string]bool
+	unready bool
 	// tiers are those of the namespaces.
 	tiers map[string]string
 	collection
@@ -98,8 +100,13 @@ func newLook(i *Inventory, r Request) *look {
 // cell is one list: a resource in a namespace, or in all.
 type cell struct{ resource, namespace string }
 
-// discover returns the resources that are to be listed.
+// discover returns the resources that are to be listed. What a server that is not ready
+// leaves out is not known.
 func (l *look) discover(ctx context.Context) ([]kubeclient.Resource, error) {
+	if err := kubeclient.Retry(ctx, func() error { return kubeclient.Ready(ctx, l.inventory.client) }); err != nil && ctx.Err() == nil {
+		l.unready, l.report.Partial = true, true
+		l.gap(Gap{Forbidden: apierrors.IsForbidden(err), Message: err.Error()})
+	}
 	var resources []kubeclient.Resource
 	err := kubeclient.Retry(ctx, func() error {
 		all, stale, err := kubeclient.Discover(ctx, l.inventory.client)
@@ -108,6 +115,7 @@ func (l *look) discover(ctx context.Context) ([]kubeclient.Resource, error) {
 		}
 		for _, gv := range stale {
 			l.stale[gv.Group] = true
+			l.report.Partial = true
 			l.gap(Gap{Resource: gv.String(), Message: "the server that serves this group did not answer: which resources it has is not known"})
 		}
 		for _, r := range all {

@@ -14,9 +14,10 @@ type Sample struct {
 	// Scope is where was looked; only samples of one scope are compared.
 	Scope string `json:"scope"`
 	// Counts are the transient objects by resource. A resource that is not named had
-	// none, unless it is among Unread.
-	Counts map[string]int `json:"counts"`
-	Unread []string       `json:"unread,omitempty"`
+	// none, unless it is among Unread, or not all resources were known.
+	Counts  map[string]int `json:"counts"`
+	Unread  []string       `json:"unread,omitempty"`
+	Partial bool           `json:"partial,omitempty"`
 }
 
 // scopeOf names where was looked.
@@ -86,6 +87,12 @@ func middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
+// tells says whether the sample has a count of a resource, which may be zero.
+func (s Sample) tells(resource string) bool {
+	_, counted := s.Counts[resource]
+	return (counted || !s.Partial) && !slices.Contains(s.Unread, resource)
+}
+
 // concludeTrends compares what was counted with the samples of the same scope.
 func (l *look) concludeTrends() {
 	now := l.report.Sample()
@@ -96,7 +103,7 @@ func (l *look) concludeTrends() {
 		g := &l.report.Transient[n]
 		var readings []reading
 		for _, s := range samples {
-			if !slices.Contains(s.Unread, g.Resource) {
+			if s.tells(g.Resource) {
 				readings = append(readings, reading{s.Time, float64(s.Counts[g.Resource])})
 			}
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,8 @@ type Gap struct {
 
 // Review reports which existing objects the policy of c would have refused at their
 // creation, by their metadata as it is now. Nothing is written. What cannot be listed
-// is a gap, never taken for absent; without the resources of the API server, and the
+// is a gap, never taken for absent, and neither is what a server that is not ready does
+// not name; without the resources of the API server, and the
 // namespaces that it is for, there is an error. It takes the right to list the
 // resources, and the namespaces where c names none.
 func Review(ctx context.Context, config *rest.Config, c Config) (Report, error) {
@@ -69,6 +71,7 @@ type reviewer struct {
 }
 
 func (v *reviewer) review(ctx context.Context) error {
+	unready := kubeclient.Retry(ctx, func() error { return kubeclient.Ready(ctx, v.rest) })
 	served, stale, err := kubeclient.Discover(ctx, v.rest)
 	if err != nil {
 		return err
@@ -80,7 +83,7 @@ func (v *reviewer) review(ctx context.Context) error {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(v.config.Resources))) {
 		i := slices.IndexFunc(served, func(r kubeclient.Resource) bool { return r.String() == name })
 		if i < 0 {
-			v.gap(name, "", unserved(name, stale))
+			v.gap(name, "", cmp.Or(unready, unserved(name, stale)))
 			continue
 		}
 		in := namespaces

@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper/policy"
 )
@@ -51,6 +54,23 @@ func TestReview(t *testing.T) {
 	}
 	if len(r.Gaps) != 2 || r.Gaps[0].Resource != "nonsense.example.org" || r.Gaps[1].Resource != "secrets" || !strings.Contains(r.Gaps[1].Reason, "forbidden") {
 		t.Errorf("the gaps are %+v", r.Gaps)
+	}
+}
+
+// What an API server that is starting does not name may be there.
+func TestReviewOfServerThatIsStarting(t *testing.T) {
+	t.Parallel()
+	cluster := devtest.Cluster(t)
+	proxy, err := faultproxy.ForCluster(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	proxy.Add(faultproxy.Rule{Method: http.MethodGet, Path: regexp.MustCompile("^/readyz$"), Do: faultproxy.Answer(http.StatusInternalServerError)})
+	c := policy.Config{Tier: tier(24 * time.Hour), Namespaces: []string{devtest.Namespace(t, cluster)}, Resources: []string{"configmaps", "nonsense.example.org"}}
+	r, err := policy.Review(t.Context(), proxy.Config(cluster.Config()), c)
+	if err != nil || len(r.Gaps) != 1 || r.Gaps[0].Resource != "nonsense.example.org" || !strings.Contains(r.Gaps[0].Reason, "/readyz") {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (e *Ender) discover(ctx context.Context) (all []kubeclient.Resource, stale 
 	err = kubeclient.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, e.config.RequestTimeout)
 		defer cancel()
-		if err := e.ready(ctx); err != nil {
+		if err := kubeclient.Ready(ctx, e.plain); err != nil {
 			return err
 		}
 		all, stale, err = kubeclient.Discover(ctx, e.plain)
