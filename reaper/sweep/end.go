@@ -78,6 +78,8 @@ func (e *Ender) settle(ctx context.Context, r Resource, o reaper.Object, uid str
 			continue
 		case !kubeclient.Transient(err) || errors.Is(err, errNoDate):
 			return res, err
+		case res.Outcome != Deleted && errors.Is(err, context.DeadlineExceeded):
+			return res, err // others wait for the slot that this one has
 		}
 		if res.Outcome == Deleted {
 			asked = &res

@@ -16,12 +16,13 @@ type sweeping struct {
 	ender    *Ender
 	store    *store
 	coverage *coverage
+	lanes    *lanes
 	observed func(Item, time.Duration)
 }
 
 func newSweeping(e *Ender, c SweeperConfig) *sweeping {
 	s := newStore(e.config)
-	return &sweeping{ender: e, store: s, coverage: newCoverage(e, s, c), observed: c.Observed}
+	return &sweeping{ender: e, store: s, coverage: newCoverage(e, s, c), lanes: newLanes(), observed: c.Observed}
 }
 
 // longestSleep is how long nothing is looked at: the server's clock is known better
@@ -52,19 +53,19 @@ func (s *sweeping) work(ctx context.Context) {
 	due, queued, inNamespaces := make(chan entry), make(chan entry), make(chan entry)
 	defer close(due)
 	defer close(queued)
-	lookers := func(n int, due <-chan entry) {
+	lookers := func(n int, due <-chan entry, look func(entry)) {
 		for range n {
 			all.Go(func() {
 				for e := range due {
-					s.look(ctx, e)
+					look(e)
 				}
 			})
 		}
 	}
 	// While some record Events others delete: only that is within the limits.
-	lookers(2*s.ender.config.ConcurrentDeletes, due)
+	lookers(2*s.ender.config.ConcurrentDeletes, due, func(e entry) { s.lanes.leave(e.watch, s.look(ctx, e)) })
 	// A look into a namespace may take long: what waits for one keeps nothing else.
-	lookers(2*maxLooks, inNamespaces)
+	lookers(2*maxLooks, inNamespaces, func(e entry) { s.look(ctx, e) })
 	all.Go(func() { queue(queued, inNamespaces) })
 	for ctx.Err() == nil {
 		now := moment(s.ender.clock.Now().UnixMicro())
@@ -73,6 +74,9 @@ func (s *sweeping) work(ctx context.Context) {
 			to := due
 			if r, _ := s.coverage.resource(e.watch); r.isNamespaces() {
 				to = queued
+			} else if !s.lanes.enter(e.watch) {
+				s.store.put(e.uid, postponed, time.Time{}, s.ender.clock.Now())
+				continue
 			}
 			select {
 			case to <- e:
@@ -110,28 +114,28 @@ func queue(from <-chan entry, to chan<- entry) {
 	}
 }
 
-// look looks at an object that is due, and puts it back.
-func (s *sweeping) look(ctx context.Context, e entry) {
+// look looks at an object that is due, and puts it back with what it came to.
+func (s *sweeping) look(ctx context.Context, e entry) looked {
 	r, watched := s.coverage.resource(e.watch)
 	switch {
 	case !watched:
 		s.store.put(e.uid, kept, time.Time{}, s.ender.clock.Now())
+		return kept
 	case e.class == isTerminating:
-		s.stuck(r, e)
+		return s.stuck(r, e)
 	case s.ender.config.NotifyBefore > 0 && !e.announced && e.due > momentOf(s.ender.clock.Now()):
-		s.announce(ctx, r, e)
-	default:
-		s.end(ctx, r, e)
+		return s.announce(ctx, r, e)
 	}
+	return s.end(ctx, r, e)
 }
 
-func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
+func (s *sweeping) end(ctx context.Context, r Resource, e entry) looked {
 	res, err := s.ender.end(ctx, r, e.namespace.Value(), e.name, e.uid)
 	now := s.ender.clock.Now()
 	l := lookedAt(res, err)
 	s.store.put(e.uid, l, res.Decision.Deadline, now)
 	if err != nil && ctx.Err() != nil {
-		return
+		return l
 	}
 	o := reaper.Object{Group: r.Group, Kind: r.Kind, Namespace: e.namespace.Value(), Name: e.name, UID: e.uid}
 	if err != nil {
@@ -146,6 +150,7 @@ func (s *sweeping) end(ctx context.Context, r Resource, e entry) {
 	}
 	s.observed(Item{r, res, err}, late)
 	s.log(o, res, err)
+	return l
 }
 
 func (s *sweeping) log(o reaper.Object, res Result, err error) {
@@ -181,7 +186,7 @@ func lookedAt(res Result, err error) looked {
 	return kept
 }
 
-func (s *sweeping) announce(ctx context.Context, r Resource, e entry) {
+func (s *sweeping) announce(ctx context.Context, r Resource, e entry) looked {
 	res, err := s.ender.Notify(ctx, r, e.namespace.Value(), e.name, e.uid)
 	l := lookedAt(res, err)
 	switch {
@@ -194,12 +199,14 @@ func (s *sweeping) announce(ctx context.Context, r Resource, e entry) {
 	if err != nil && ctx.Err() == nil {
 		s.ender.config.Log.Warn("the end of an object could not be announced", "resource", r.String(), "namespace", e.namespace.Value(), "name", e.name, "err", err)
 	}
+	return l
 }
 
-func (s *sweeping) stuck(r Resource, e entry) {
+func (s *sweeping) stuck(r Resource, e entry) looked {
 	s.store.put(e.uid, stuckFast, time.Time{}, s.ender.clock.Now())
 	o := reaper.Object{Kind: r.Kind, Namespace: e.namespace.Value(), Name: e.name, Deleted: time.UnixMicro(int64(e.due))}
 	s.ender.config.Log.Warn("an object does not go", "object", o.String(), "message", stuck(o, s.ender.clock.Now()))
+	return stuckFast
 }
 
 func (s *sweeping) state() State {

@@ -164,6 +164,7 @@ const (
 	kept                    // its end is no business of the sweep, or a watch shows what changes that
 	announced               // its end was announced
 	stuckFast               // it is being deleted for long
+	postponed               // there was no look: what is of its resource is not answered
 )
 
 const (
@@ -176,6 +177,8 @@ const (
 	// refusedAgain is when an object is looked at again for which something else has
 	// to change, which no watch shows.
 	refusedAgain = 10 * time.Minute
+	// postponement is for how long at least a look is put off.
+	postponement = 2 * time.Second
 )
 
 // put takes back what was taken, with what a look at it came to, and when it ends if
@@ -185,7 +188,7 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 	defer s.mu.Unlock()
 	f, e := s.flights[uid], s.deadlines.get(uid)
 	delete(s.flights, uid)
-	if l != failed && l != unreached {
+	if l != failed && l != unreached && l != postponed {
 		delete(s.failures, uid)
 	}
 	if e == nil {
@@ -216,12 +219,14 @@ func (s *store) put(uid string, l looked, deadline, now time.Time) {
 		at = e.due
 	case stuckFast:
 		e.class = isStuck
+	case postponed:
+		at = momentOf(now.Add(postponement + rand.N(3*postponement)))
 	}
 	if f.told && l != ended && l != stuckFast {
 		switch {
 		case f.again == never, l == waits, l == kept, l == announced && !e.announced:
 			at = f.again
-		case l == failed, l == unreached, l == refused:
+		case l == failed, l == unreached, l == refused, l == postponed:
 			at = max(at, f.again)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,20 +122,99 @@ func sweeps(t *testing.T, f *fake, inNamespaces int) (late time.Duration) {
 		}
 	}})
 	due := time.Now().Add(time.Minute).UTC()
-	see := func(r Resource, name string, number uint16) {
-		s.coverage.watches[r.String()] = &watched{resource: r, number: number}
-		s.store.see(source{watch: number}, reaper.Object{
-			Kind: r.Kind, Namespace: "shop", Name: name, UID: name, Created: time.Now(), Labels: map[string]string{keys.Intent: "transient"},
-			Annotations: map[string]string{keys.ExpiresAt: reaper.FormatTime(due)},
-		}, time.Now())
-	}
 	for i := range inNamespaces {
-		see(namespaces, fmt.Sprint("shop-", i), 1)
+		s.seen(namespaces, fmt.Sprint("shop-", i), 1, due)
 	}
-	see(someMaps, "a", 2)
+	s.seen(someMaps, "a", 2, due)
 	f.due = due
 	s.work(ctx)
 	return late
+}
+
+// seen has a watch see an object that ends then.
+func (s *sweeping) seen(r Resource, name string, number uint16, due time.Time) {
+	s.coverage.watches[r.String()] = &watched{resource: r, number: number}
+	s.store.see(source{watch: number}, reaper.Object{
+		Kind: r.Kind, Namespace: "shop", Name: name, UID: name, Created: time.Now(), Labels: map[string]string{keys.Intent: "transient"},
+		Annotations: map[string]string{keys.ExpiresAt: reaper.FormatTime(due)},
+	}, time.Now())
+}
+
+// A resource that does not answer, of which very much is due, keeps what is of others
+// for no longer than its first requests take.
+func TestSweepWithAResourceThatHangs(t *testing.T) {
+	t.Parallel()
+	for _, hanging := range []string{http.MethodGet, http.MethodDelete} {
+		t.Run(hanging, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{slow: func(r *http.Request) error {
+					if strings.Contains(r.URL.Path, "/databases/") && r.Method == hanging {
+						return hang(r)
+					}
+					return nil
+				}}
+				ctx, cancel := context.WithCancel(t.Context())
+				const maps, every = 30, time.Minute
+				due := time.Now().UTC()
+				var ends atomic.Int64
+				s := newSweeping(f.ender(t), SweeperConfig{Observed: func(i Item, late time.Duration) {
+					if i.Resource != someMaps {
+						return
+					}
+					// All objects of the server were due at the beginning.
+					n := ends.Add(1)
+					if n > 10 && late > time.Duration(n)*every+time.Second {
+						t.Errorf("ConfigMap %d ended %s after the beginning", n, late)
+					}
+					if n == maps {
+						cancel()
+					}
+				}})
+				for i := range 100 {
+					s.seen(Resource{Version: "v1", Resource: "databases", Kind: "Database", Namespaced: true}, fmt.Sprint("d-", i), 1, due)
+				}
+				for i := range maps {
+					s.seen(someMaps, fmt.Sprint("m-", i), 2, due.Add(time.Duration(i+1)*every))
+				}
+				s.work(ctx)
+			})
+		})
+	}
+}
+
+// What answers again is soon looked at as fast as before.
+func TestSweepWithAResourceThatHungOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		f := &fake{slow: func(r *http.Request) error {
+			if time.Since(began) < time.Minute {
+				return hang(r)
+			}
+			<-time.After(100 * time.Millisecond) // by the clock of the bubble
+			return nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		const maps = 1000
+		var ends atomic.Int64
+		s := newSweeping(f.ender(t), SweeperConfig{Observed: func(i Item, late time.Duration) {
+			if i.Outcome != Deleted {
+				return
+			}
+			if ends.Add(1) == maps {
+				cancel()
+				// Its two requests for each of them, ten at once, take 20 s.
+				if late > 2*time.Minute {
+					t.Errorf("the last one was %s late", late)
+				}
+			}
+		}})
+		for i := range maps {
+			s.seen(someMaps, fmt.Sprint("m-", i), 1, began)
+		}
+		s.work(ctx)
+	})
 }
 
 // In a running sweep, too, looks that hang keep nothing else.
