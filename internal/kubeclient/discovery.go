@@ -59,6 +59,9 @@ func Discover(ctx context.Context, c rest.Interface) (resources []Resource, stal
 		if list.Kind != "APIGroupDiscoveryList" {
 			return nil, nil, errors.New("discover the resources of the API server: it does not speak aggregated discovery: Kubernetes 1.30 or newer is needed")
 		}
+		if len(list.Items) == 0 { // or everything would be absent
+			return nil, nil, fmt.Errorf("discover the resources of the API server: its answer to %s names no group, which no API server is without", path)
+		}
 		for _, g := range list.Items {
 			r, s := resourcesOf(g)
 			resources, stale = append(resources, r...), append(stale, s...)

@@ -4,17 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
@@ -49,6 +54,41 @@ func await(t *testing.T, e *sweep.Ender, names []string, is func([]sweep.Resourc
 	})
 	if err != nil {
 		t.Fatalf("wait for discovery: %v", err)
+	}
+}
+
+// An API server that names no groups is not believed: a namespace stays that holds what is
+// retained in one of them.
+func TestEmptyDiscovery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ns := devtest.Namespace(t, w.cluster)
+	made, err := w.admin.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"labels":{%q:"transient"},"annotations":{%q:"2020-01-02T03:04:05Z"}}}`, keys.Intent, keys.ExpiresAt), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.admin.NetworkingV1().NetworkPolicies(ns).Create(t.Context(),
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "kept", Labels: map[string]string{keys.Intent: "retained"}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := faultproxy.ForCluster(w.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	for _, path := range []string{"^/apis$", "^/api$"} {
+		empty := proxy.Add(faultproxy.Rule{Path: regexp.MustCompile(path), Do: func(_ *faultproxy.Fault, rw http.ResponseWriter, _ *http.Request) bool {
+			rw.Header().Set("Content-Type", "application/json")
+			_, _ = rw.Write([]byte(`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[]}`))
+			return false
+		}})
+		res, err := ender(t, proxy.Config(w.cluster.Config())).End(t.Context(), namespaces, "", ns, string(made.UID))
+		if err == nil || !strings.Contains(err.Error(), "names no group") {
+			t.Errorf("%s: it is %q, %v; want an error", path, res.Outcome, err)
+		}
+		empty.Remove()
 	}
 }
 

@@ -80,6 +80,7 @@ func (f *fake) count(n int) {
 func (f *fake) discovery(core bool) discoveryv2.APIGroupDiscoveryList {
 	list := discoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}}
 	if !core {
+		list.Items = []discoveryv2.APIGroupDiscovery{{ObjectMeta: metav1.ObjectMeta{Name: "apps"}}}
 		return list
 	}
 	v := discoveryv2.APIVersionDiscovery{Version: "v1", Freshness: discoveryv2.DiscoveryFreshnessCurrent}
