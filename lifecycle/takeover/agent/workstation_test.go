@@ -1,0 +1,207 @@
+package agent_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+func newSigner(t testing.TB) ssh.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+// fixture is an agent that runs, with its ports somewhere on loopback.
+type fixture struct {
+	t         testing.TB
+	session   wire.Session
+	signer    ssh.Signer
+	addresses map[string]string // what the agent asked to listen on, to where it is
+	dial      func(address string) (net.Conn, error)
+	stop      context.CancelFunc // SIGTERM
+	ended     chan error
+}
+
+const (
+	workload = "Deployment shop/api"
+	holder   = "ann@laptop"
+)
+
+func newSession(signer ssh.Signer, ports ...wire.Port) wire.Session {
+	return wire.Session{
+		Version: wire.Version, ID: "s1",
+		Key:     strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey()))),
+		Control: wire.DefaultControl, Ports: ports, Workload: workload, Holder: holder,
+		Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),
+		Away:  wire.DefaultAway, Drain: wire.DefaultDrain, Grace: wire.Duration(30 * time.Second),
+	}
+}
+
+// start runs an agent on loopback.
+func start(t testing.TB, edit func(*wire.Session), ports ...wire.Port) *fixture {
+	t.Helper()
+	signer := newSigner(t)
+	f := &fixture{
+		t: t, signer: signer, session: newSession(signer, ports...),
+		addresses: map[string]string{}, ended: make(chan error, 1),
+	}
+	if edit != nil {
+		edit(&f.session)
+	}
+	f.dial = func(address string) (net.Conn, error) { return net.Dial("tcp", f.addresses[address]) }
+	listening := make(chan struct{}, 1+len(f.session.Ports))
+	f.run(func(_ context.Context, address string) (net.Listener, error) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			f.addresses[address] = l.Addr().String()
+			listening <- struct{}{}
+		}
+		return l, err
+	})
+	for range 1 + len(f.session.Ports) {
+		<-listening
+	}
+	return f
+}
+
+func (f *fixture) run(listen func(context.Context, string) (net.Listener, error)) {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	go func() {
+		f.ended <- agent.Run(ctx, agent.Config{Session: f.session, Pod: "pod-1", Listen: listen})
+		close(f.ended)
+	}()
+}
+
+// workstation is the other end of the stream.
+type workstation struct {
+	t        testing.TB
+	conn     ssh.Conn
+	relay    *relay.Relay
+	welcome  wire.Welcome
+	draining chan struct{}
+	served   sync.WaitGroup
+}
+
+// connect authenticates and says hello.
+func (f *fixture) connect(dial func(port uint16) (net.Conn, error)) *workstation {
+	f.t.Helper()
+	w, err := f.tryConnect(f.signer, f.session.ID, dial)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return w
+}
+
+type refused string
+
+func (r refused) Error() string { return string(r) }
+
+func (f *fixture) tryConnect(signer ssh.Signer, id string, dial func(port uint16) (net.Conn, error)) (*workstation, error) {
+	conn, err := f.dial("127.0.0.1:47811")
+	if err != nil {
+		return nil, err
+	}
+	client, channels, requests, err := ssh.NewClientConn(relay.Transport(conn), "", &ssh.ClientConfig{
+		User: wire.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+	})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	w := &workstation{t: f.t, conn: client, relay: relay.New(relay.Config{}), draining: make(chan struct{})}
+	go func() {
+		for r := range requests {
+			if r.Type == wire.RequestDraining {
+				close(w.draining)
+			}
+			r.Reply(false, nil)
+		}
+	}()
+	go func() {
+		for c := range channels {
+			w.served.Go(func() { w.accept(c, dial) })
+		}
+	}()
+	hello, err := json.Marshal(wire.Hello{Version: wire.Version, Session: id})
+	if err != nil {
+		return nil, err
+	}
+	ok, reply, err := client.SendRequest(wire.RequestHello, true, hello)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		client.Close()
+		return nil, refused(reply)
+	}
+	return w, json.Unmarshal(reply, &w.welcome)
+}
+
+func (w *workstation) accept(c ssh.NewChannel, dial func(port uint16) (net.Conn, error)) {
+	var connection wire.Connection
+	if err := ssh.Unmarshal(c.ExtraData(), &connection); err != nil || c.ChannelType() != wire.ChannelConnection {
+		w.t.Errorf("channel %s: %v", c.ChannelType(), err)
+		c.Reject(ssh.Prohibited, "")
+		return
+	}
+	conn, err := dial(uint16(connection.Port))
+	if err != nil {
+		c.Reject(ssh.ConnectionFailed, err.Error())
+		return
+	}
+	channel, requests, err := c.Accept()
+	if err != nil {
+		conn.Close()
+		return
+	}
+	w.relay.Join(relay.Pair{Conn: conn, Channel: channel, Requests: requests})
+}
+
+func (w *workstation) request(name string) {
+	w.t.Helper()
+	ok, _, err := w.conn.SendRequest(name, true, nil)
+	if err != nil || !ok {
+		w.t.Fatalf("%s: %v, %v", name, ok, err)
+	}
+}
+
+// keep gives signs of life until the stream ends.
+func (w *workstation) keep() {
+	go func() {
+		for tick := time.Tick(wire.KeepaliveInterval); ; <-tick {
+			if _, _, err := w.conn.SendRequest(wire.RequestKeepalive, true, nil); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// serving connects a workstation that serves.
+func (f *fixture) serving(dial func(port uint16) (net.Conn, error)) *workstation {
+	f.t.Helper()
+	w := f.connect(dial)
+	w.request(wire.RequestServe)
+	return w
+}
