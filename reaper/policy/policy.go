@@ -125,7 +125,8 @@ type group struct {
 	resources []string
 }
 
-// groups are the resources by their groups, both in order.
+// groups are the resources by their groups, both in order, each with its status, by
+// which labels and annotations of many kinds can be changed, too.
 func (c Config) groups() []group {
 	var all []group
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(c.Resources))) {
@@ -134,7 +135,7 @@ func (c Config) groups() []group {
 		if !found {
 			all = slices.Insert(all, i, group{group: gr.Group})
 		}
-		all[i].resources = append(all[i].resources, gr.Resource)
+		all[i].resources = append(all[i].resources, gr.Resource, gr.Resource+"/status")
 	}
 	return all
 }

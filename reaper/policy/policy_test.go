@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -250,6 +251,34 @@ func TestWhatPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitBundle(was)
+}
+
+// Who may write a status may not change an intent by that.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, tier(24*time.Hour))
+	labels := marks{"app": "shop"}
+	deployments := b.kube.AppsV1().Deployments(b.namespace)
+	_, err := deployments.Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: transient, Annotations: marks{keys.Owner: "ann", keys.TTL: "1h"}},
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "shop", Image: "example.org/shop"}}},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, says := range map[string]string{
+		`{"status":{"replicas":0}}`:                                                              "",
+		`{"metadata":{"annotations":{"pharos.dev/ttl":"3650d"}}}`:                                "at most 1d",
+		`{"metadata":{"annotations":{"pharos.dev/owner":null}}}`:                                 "whom to ask",
+		`{"metadata":{"annotations":{"pharos.dev/ttl":null,"pharos.dev/expires-at":"forever"}}}`: "is no time",
+	} {
+		_, err := deployments.Patch(t.Context(), "shop", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", patch, err, says)
+		}
+	}
 }
 
 // The quota counts what the tier allows beside what a namespace has of its own.
