@@ -32,7 +32,7 @@ type sweepFlags struct {
 // add adds the flags to the command.
 func (s *sweepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&s.resources, "sweep", nil, "Resources of which the leader deletes what is transient and past its end, such as configmaps or deployments.apps; \"*\" is all that can be but secrets and events. The default is none")
+	f.StringSliceVar(&s.resources, "sweep", nil, "Resources of which the leader deletes what is transient and past its end, such as configmaps or deployments.apps; \"*\" is all that can be but secrets, events and endpoints. The default is none")
 	before := names(f)
 	f.StringVar(&s.namespace, "sweep-namespace", "", "With --sweep, the only namespace that is swept, itself and what is in it. The default is all of them")
 	f.StringSliceVar(&s.protected, "protect-namespace", nil, "With --sweep, a namespace in which nothing ends, besides those of --leader-lease, --watch-target, --argocd-namespace and the system. May be repeated")

@@ -48,8 +48,9 @@ findings. What cannot be looked at is listed, and is never taken for absent.
 
 It looks at these resources in all namespaces, unless --only names others:
 ` + indented(sweep.DefaultResources()) + `
---only "*" stands for all that can be deleted but secrets and events, which have to
-be named. On a terminal it asks before it deletes more than --ask-above objects.
+--only "*" stands for all that can be deleted but secrets, events and endpoints,
+which have to be named. On a terminal it asks before it deletes more than --ask-above
+objects.
 
 The exit code is 1 if there are findings, or something could not be looked at.`,
 		Example: `  # What would be deleted, and what should be looked at

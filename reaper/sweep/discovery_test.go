@@ -114,7 +114,7 @@ func TestResources(t *testing.T) {
 	}
 	for name, in := range map[string]bool{
 		"namespaces": true, "configmaps": true, "deployments.apps": true, "clusterroles.rbac.authorization.k8s.io": true,
-		"secrets": false, "events": false, "events.events.k8s.io": false, "componentstatuses": false, "bindings": false,
+		"secrets": false, "events": false, "endpoints": false, "events.events.k8s.io": false, "componentstatuses": false, "bindings": false,
 	} {
 		if slices.Contains(names(all), name) != in {
 			t.Errorf("%s is in everything: %t", name, !in)

@@ -12,7 +12,8 @@ import (
 )
 
 // Everything as a resource's name stands for all that can be listed, watched and
-// deleted, but neither secrets nor events, which are only meant when they are named.
+// deleted, but not for secrets, events and endpoints, which are only meant when they are
+// named.
 const Everything = "*"
 
 // DefaultResources are what usually is transient: what people and tests make.
@@ -98,9 +99,10 @@ func choose(names []string, all []kubeclient.Resource, stale []schema.GroupVersi
 	return chosen, slices.Compact(gaps)
 }
 
-// onlyNamed are the resources that Everything does not stand for.
+// onlyNamed are the resources that Everything does not stand for. Endpoints have the
+// labels of their Service, with which they go, and not its annotations.
 func onlyNamed(r kubeclient.Resource) bool {
-	return r.Group == "" && r.Resource == "secrets" || isEvents(r)
+	return r.Group == "" && (r.Resource == "secrets" || r.Resource == "endpoints") || isEvents(r)
 }
 
 func isEvents(r kubeclient.Resource) bool {
