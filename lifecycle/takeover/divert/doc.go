@@ -41,8 +41,8 @@
 // # What happens at once
 //
 //   - A late diversion, on its way while it was put back already, does nothing: each
-//     change of the spec makes another generation.
-//   - Whatever else changes the spec between the plan and the patch, an autoscaler for
+//     change of a Deployment's spec or annotations makes another generation.
+//   - Whatever else changes those between the plan and the patch, an autoscaler for
 //     example, makes it ErrChanged: it is planned again.
 //   - After an answer that was lost the Deployment is read: what stands there counts.
 //

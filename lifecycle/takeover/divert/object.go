@@ -88,7 +88,7 @@ func at(container int, field string) string {
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Value any    `json:"value,omitempty"`
 }
 
 func test(path string, value any) operation { return operation{"test", path, value} }

@@ -2,9 +2,13 @@ package divert
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pharos-dev/pharos/internal/keys"
 )
@@ -34,13 +38,20 @@ func (e entry) ours() bool {
 
 func (e entry) fields() fields { f, _ := e["fieldsV1"].(fields); return f }
 
-// entries reads metadata.managedFields. What is not of its form is kept as it is.
+// entries reads metadata.managedFields. What is not of its form owns nothing.
 func (d deployment) entries() (list []entry) {
 	all, _ := child(d.raw, "metadata", "managedFields").([]any)
 	for _, e := range all {
-		if e, ok := e.(map[string]any); ok {
-			list = append(list, e)
-		}
+		e, _ := e.(map[string]any)
+		list = append(list, e)
+	}
+	return list
+}
+
+// copyOfEntries is entries, to be changed.
+func (d deployment) copyOfEntries() (list []entry) {
+	for _, e := range d.entries() {
+		list = append(list, runtime.DeepCopyJSON(e))
 	}
 	return list
 }
@@ -105,33 +116,50 @@ func disown(o deployment, d Diversion) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, changed := o.entries(), false
+	before, now := o.entries(), o.copyOfEntries()
 	index, _ := o.container(d.Container)
 	for _, v := range d.Values {
 		path := elements(d.Container, v.Field)
-		i := slices.IndexFunc(list, func(e entry) bool { return e.ours() && owns(e.fields(), path) })
+		i := slices.IndexFunc(now, func(e entry) bool { return e.ours() && owns(e.fields(), path) })
 		if i < 0 {
 			continue
 		}
-		changed = true
-		remove(list[i].fields(), path)
+		remove(now[i].fields(), path)
 		if live, ok := o.value(index, v.Field); !ok || !same(live, v.Original) {
 			continue // it is somebody else's now
 		}
 		for _, owner := range was.entries() {
 			if !owner.ours() && owns(owner.fields(), path) {
-				list = give(list, owner, path)
+				now = give(now, owner, path)
 			}
 		}
 	}
-	if !changed {
+	ops := changes(before, now)
+	if len(ops) == 0 {
 		return nil, nil
 	}
-	list = slices.DeleteFunc(list, func(e entry) bool { return e.ours() && len(e.fields()) == 0 })
-	return json.Marshal([]operation{
-		test("/metadata/uid", d.UID), test("/metadata/resourceVersion", o.ResourceVersion),
-		replace("/metadata/managedFields", list),
-	})
+	return json.Marshal(append([]operation{test("/metadata/uid", d.UID)}, ops...))
+}
+
+// changes are the operations that make the entries what they are to be, under the
+// condition that those that change are what was read. The others may change at any
+// time: that of a status does so all the while. From the last to the first, since those
+// behind one that is removed move.
+func changes(before, now []entry) (ops []operation) {
+	for i := len(before) - 1; i >= 0; i-- {
+		path := fmt.Sprintf("/metadata/managedFields/%d", i)
+		switch {
+		case reflect.DeepEqual(before[i], now[i]):
+		case now[i].ours() && len(now[i].fields()) == 0:
+			ops = append(ops, test(path, before[i]), operation{Op: "remove", Path: path})
+		default:
+			ops = append(ops, test(path, before[i]), replace(path, now[i]))
+		}
+	}
+	for _, e := range now[len(before):] {
+		ops = append(ops, operation{"add", "/metadata/managedFields/-", e})
+	}
+	return ops
 }
 
 // remove takes a field out of a set, and what is then empty.

@@ -90,7 +90,7 @@ func (p *plan) warning(format string, args ...any) {
 
 // Patch is the JSON patch (RFC 6902) that diverts. It does so only if the Deployment is
 // still the one that was planned with, of the same generation: every change of its
-// spec makes another one.
+// spec, and of its annotations, makes another one.
 func (d Diversion) Patch() ([]byte, error) {
 	o, err := parse("as it was planned", d.Original)
 	if err != nil {

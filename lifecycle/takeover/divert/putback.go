@@ -43,7 +43,7 @@ func (w *Writer) Restore(ctx context.Context, d Diversion) (Restoration, error) 
 		if err := w.config.Guard(ctx); err != nil {
 			return all, fmt.Errorf("restore %s: %w", d.Subject, err)
 		}
-		if _, cause = w.patch(d.Subject, patch).Do(ctx).Raw(); cause == nil {
+		if _, cause = raw(w.patch(d.Subject, patch).Do(ctx)); cause == nil {
 			continue
 		}
 		w.config.Log.Debug("restored again", "workload", d.Subject.String(), "attempt", n, "err", cause)

@@ -1,6 +1,7 @@
 package divert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +62,21 @@ func New(c Config) (*Writer, error) {
 func (w *Writer) Read(ctx context.Context, s Subject) ([]byte, error) {
 	var doc []byte
 	err := kubeclient.Retry(ctx, func() (err error) {
-		doc, err = w.request(w.apps.Get(), s).Do(ctx).Raw()
+		doc, err = raw(w.request(w.apps.Get(), s).Do(ctx))
 		return err
 	})
 	if err != nil {
 		return nil, w.fail("read", s, err)
+	}
+	return doc, nil
+}
+
+// raw is the body of an answer. The error is what the server says; that of Raw alone
+// has not read it.
+func raw(r rest.Result) ([]byte, error) {
+	doc, err := r.Raw()
+	if err != nil {
+		return nil, cmp.Or(r.Error(), err)
 	}
 	return doc, nil
 }
@@ -85,7 +96,7 @@ func (w *Writer) DryRun(ctx context.Context, d Diversion) error {
 	}
 	var doc []byte
 	err = kubeclient.Retry(ctx, func() (err error) {
-		doc, err = w.patch(d.Subject, patch).Param("dryRun", metav1.DryRunAll).Do(ctx).Raw()
+		doc, err = raw(w.patch(d.Subject, patch).Param("dryRun", metav1.DryRunAll).Do(ctx))
 		return err
 	})
 	if err == nil {
@@ -123,7 +134,7 @@ func (w *Writer) Divert(ctx context.Context, d Diversion) error {
 		if err := w.config.Guard(ctx); err != nil {
 			return fmt.Errorf("divert %s: %w", d.Subject, err)
 		}
-		doc, err := w.patch(d.Subject, patch).Do(ctx).Raw()
+		doc, err := raw(w.patch(d.Subject, patch).Do(ctx))
 		if err == nil {
 			return d.accepted(doc)
 		}
