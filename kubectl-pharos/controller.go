@@ -22,6 +22,7 @@ type controllerOptions struct {
 	sweep   sweepFlags
 
 	supervise superviseFlags
+	inventory inventoryFlags
 }
 
 func newController(s *shared) *cobra.Command {
@@ -44,7 +45,8 @@ no repository.
 With --sweep the leader deletes what says that it is transient when it is past its end,
 as kubectl pharos reap does once. Without it nothing is ended. With --supervise it
 restarts workloads of these namespaces that ask for it by the label
-pharos.dev/supervise=true, each within its restart budget.
+pharos.dev/supervise=true, each within its restart budget. With --record-inventory it
+keeps what kubectl pharos inventory counts, for trends.
 
 kubectl pharos deploy --controller-image installs it, with the rights that it uses.`,
 		Example: `  kubectl pharos controller --health-address :8081
@@ -66,6 +68,7 @@ kubectl pharos deploy --controller-image installs it, with the rights that it us
 	f.StringVar(&o.argoCD, "argocd-namespace", "", "The namespace of the Argo CD that delivers the targets of --watch-target. The default is that none does")
 	o.sweep.add(cmd)
 	o.supervise.add(cmd)
+	o.inventory.add(cmd)
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func (o *controllerOptions) controller() (*controller.Controller, error) {
 
 // configure fills in what asks a cluster.
 func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) error {
-	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, o.homes(), c.Log), o.supervise.configure(c, cfg, o.lease)}
+	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, o.homes(), c.Log), o.supervise.configure(c, cfg, o.lease), o.inventory.configure(c, cfg, o.targets)}
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)

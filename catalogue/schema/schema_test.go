@@ -102,6 +102,8 @@ var accepted = []string{
 	target + "  buildkit: {address: 'tcp://[::1]:1'}\n",
 	target + "  receipts: {keep: 10}\n",
 	target + "  receipts: {}\n",
+	target + "  controller: {}\n",
+	target + "  controller: {sweep: [configmaps, jobs.batch, things.a-b.example.org], sweepNamespace: a, inventory: true}\n",
 	target + "  buildkit: {runner: {address: 'unix:///a'}}\n",
 	strings.Replace(target, "localhost", "'[::1]:5000/a__b', pull: registry.example.com, insecure: true", 1),
 }
@@ -156,6 +158,12 @@ func TestRefuses(t *testing.T) {
 	s := compile(t, schema.JSON())
 	for _, in := range []string{
 		"kind: Catalogue\n",
+		target + "  controller: {sweep: []}\n",
+		target + "  controller: {sweep: [a, a]}\n",
+		target + "  controller: {sweep: ['*']}\n",
+		target + "  controller: {sweep: [Pods]}\n",
+		target + "  controller: {sweepNamespace: a}\n",
+		target + "  controller: {inventory: 15m}\n",
 		"apiVersion: pharos.dev/v1\nkind: Catalogue\n",
 		"apiVersion: pharos.dev/v1alpha1\nkind: Other\n",
 		"apiVersion: pharos.dev/v1alpha1\nkind: Target\n",

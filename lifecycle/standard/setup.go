@@ -25,7 +25,7 @@ func setup(t Target, o Options, more ...lifecycle.Preparer) (*lifecycle.Setup, e
 		Writer:    w, Checkpoints: checkpoints,
 	}
 	if o.ControllerImage != "" {
-		s.Preparers = append(s.Preparers, Controller{Image: o.ControllerImage, ArgoCD: t.Deliver.ArgoCD})
+		s.Preparers = append(s.Preparers, Controller{Image: o.ControllerImage, ArgoCD: t.Deliver.ArgoCD, Asked: t.Controller})
 	}
 	return s, nil
 }

@@ -10,19 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // Controller prepares the Deployment of a target's controller, and its account with
-// the verbs that it uses and no others. It watches the target's lease, and restarts
-// delivered workloads that ask for it within a budget: see lifecycle/controller.
+// the verbs that it uses and no others. It watches the target's lease, restarts delivered
+// workloads that ask for it within a budget, and does what the target asks for: see
+// lifecycle/controller.
 type Controller struct {
 	// Image has kubectl-pharos as its entry point.
 	Image string
 	// ArgoCD delivers the target, and is what leases in mode borrow close; nil if
 	// something else does.
 	ArgoCD *ArgoCDDeliver
+	// Asked is what the target asks for beside that.
+	Asked TargetController
 }
 
 var _ lifecycle.Preparer = Controller{}
@@ -39,14 +41,11 @@ func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]li
 		args = append(args, "--argocd-namespace="+c.ArgoCD.Namespace)
 	}
 	objects := append([]any{account(r.Namespace, name)}, c.rights(r)...)
-	namespaces, err := supervised(r)
+	asked, err := c.asked(r)
 	if err != nil {
 		return nil, err
 	}
-	for _, ns := range namespaces {
-		args = append(args, "--supervise="+ns)
-		objects = append(objects, grant{account: name, home: r.Namespace, target: r.Target}.in(ns, keys.Manager+":"+r.Namespace+":"+r.Target+":supervise", superviseRules())...)
-	}
+	args, objects = append(args, asked.args...), append(objects, asked.rights...)
 	objects = append(objects, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta(r.Namespace, name),

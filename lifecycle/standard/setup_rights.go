@@ -64,7 +64,7 @@ func (g Rights) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecy
 		}
 		objects = append(objects, here.in(ns, keys.Manager+"-"+r.Target+"-deliver", rules)...)
 	}
-	objects = append(objects, here.everywhere(append([]rbacv1.PolicyRule{
+	objects = append(objects, here.everywhere("", append([]rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}, ResourceNames: []string{metav1.NamespaceSystem, r.Namespace}},
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list"}},
 	}, everywhere...))...)
@@ -116,6 +116,9 @@ func (g grant) subjects() []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: g.home, Name: g.account}}
 }
 
+// full names the target in full, for other namespaces and the cluster.
+func (g grant) full() string { return keys.Manager + ":" + g.home + ":" + g.target }
+
 // in are the objects that give rights in a namespace.
 func (g grant) in(namespace, name string, rules []rbacv1.PolicyRule) []any {
 	return []any{
@@ -127,8 +130,8 @@ func (g grant) in(namespace, name string, rules []rbacv1.PolicyRule) []any {
 
 // everywhere are the objects that give rights on the cluster. Their name holds the
 // namespace, since another one may have a target of the same name.
-func (g grant) everywhere(rules []rbacv1.PolicyRule) []any {
-	name := keys.Manager + ":" + g.home + ":" + g.target
+func (g grant) everywhere(suffix string, rules []rbacv1.PolicyRule) []any {
+	name := g.full() + suffix
 	return []any{
 		&rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: meta("", name), Rules: rules},
 		&rbacv1.ClusterRoleBinding{TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: meta("", name), Subjects: g.subjects(),

@@ -195,3 +195,94 @@ func TestControllerThatSupervises(t *testing.T) {
 		t.Errorf("the Deployment is %s", deployment)
 	}
 }
+
+// What the target asks for is what the controller may end, and nothing else.
+func TestControllerThatSweeps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		asked standard.TargetController
+		args  []string
+		want  map[string][]string
+	}{
+		"everywhere": {
+			asked: standard.TargetController{Sweep: []string{"configmaps", "jobs.batch"}},
+			args:  []string{"--sweep=configmaps,jobs.batch"},
+			want: map[string][]string{
+				"ClusterRole : configmaps": {"get", "list", "watch", "delete"},
+				"ClusterRole : jobs":       {"get", "list", "watch", "delete"},
+				"ClusterRole : events":     {"create"},
+			},
+		},
+		"in a namespace": {
+			asked: standard.TargetController{Sweep: []string{"pods"}, SweepNamespace: "sandboxes"},
+			args:  []string{"--sweep=pods", "--sweep-namespace=sandboxes"},
+			want: map[string][]string{
+				"Role sandboxes: pods":   {"get", "list", "watch", "delete"},
+				"Role sandboxes: events": {"create"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := prepare(t, standard.Controller{Asked: tt.asked})
+			got := verbs(t, step)
+			for _, own := range []string{"Role pharos: leases", "Role pharos: events"} {
+				delete(got, own)
+			}
+			if !maps.EqualFunc(got, tt.want, slices.Equal) {
+				t.Errorf("the rights are %v, want %v", got, tt.want)
+			}
+			for _, arg := range tt.args {
+				if deployment := string(step.Apply[len(step.Apply)-1].JSON); !strings.Contains(deployment, `"`+arg+`"`) {
+					t.Errorf("the Deployment lacks %s: %s", arg, deployment)
+				}
+			}
+		})
+	}
+	got := verbs(t, prepare(t, standard.Controller{Asked: standard.TargetController{Sweep: []string{"namespaces"}}}))
+	if want := []string{"get", "list", "watch", "delete", "patch"}; !slices.Equal(got["ClusterRole : namespaces"], want) {
+		t.Errorf("on namespaces it may %v, want %v", got["ClusterRole : namespaces"], want)
+	}
+	for resource, may := range got {
+		if strings.HasPrefix(resource, "ClusterRole") && resource != "ClusterRole : namespaces" && resource != "ClusterRole : events" && !slices.Equal(slices.Compact(may), []string{"list"}) || strings.Contains(resource, "secrets") {
+			t.Errorf("%s: %v", resource, may)
+		}
+	}
+}
+
+// The rights of whoever counts are those that the page of the inventory names.
+func TestDocumentedRightsOfTheInventory(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/inventory.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Rights\n")
+	_, block, _ := strings.Cut(section, "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	var documented rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(block), &documented); err != nil {
+		t.Fatal(err)
+	}
+	step := prepare(t, standard.Controller{Asked: standard.TargetController{Inventory: true}})
+	roles := map[string]int{}
+	for _, o := range step.Apply {
+		var role rbacv1.Role
+		if o.Kind != "Role" || !strings.HasSuffix(o.Name, ":inventory") {
+			continue
+		}
+		if err := json.Unmarshal(o.JSON, &role); err != nil {
+			t.Fatal(err)
+		}
+		roles[o.Namespace]++
+		if n := len(documented.Rules); len(role.Rules) < n || !reflect.DeepEqual(role.Rules[:n], documented.Rules) || o.Namespace != "pharos" && len(role.Rules) != n {
+			t.Errorf("in %s it may %+v, and documented is %+v", o.Namespace, role.Rules, documented.Rules)
+		}
+	}
+	if want := map[string]int{"pharos": 1, "shop": 1, "default": 1}; !maps.Equal(roles, want) {
+		t.Errorf("roles in %v, want %v", roles, want)
+	}
+	if got := verbs(t, step); !slices.Equal(got["ClusterRole : namespaces"], []string{"list"}) {
+		t.Errorf("the rights are %v", got)
+	}
+}

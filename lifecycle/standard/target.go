@@ -42,6 +42,22 @@ type Target struct {
 	BuildKit *BuildKit
 	// Receipts is how the records of deliveries are kept.
 	Receipts Receipts
+	// Controller is what the target's controller does beside watching the lease, where
+	// there is one.
+	Controller TargetController
+}
+
+// TargetController is what a target's controller does where it is asked to. The zero
+// value is nothing.
+type TargetController struct {
+	// Sweep are the resources of which it ends what is transient and past its end, as
+	// kubectl names them, sorted: "configmaps", "jobs.batch". Namespaces among them have
+	// it look at all but Secrets that is in one.
+	Sweep []string
+	// SweepNamespace is the only namespace in which it does. The default is all.
+	SweepNamespace string
+	// Inventory has it keep what the inventory counts, for trends.
+	Inventory bool
 }
 
 // DefaultReceipts is how many receipts a target keeps that does not say.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -29,7 +30,7 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 	doc := root.Map("apiVersion", "kind", "metadata", "spec")
 	doc.Required("apiVersion").String(strictyaml.Equal(catalogue.APIVersion))
 	metadata := doc.Required("metadata").Map("name")
-	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit", "receipts")
+	spec := doc.Required("spec").Map("context", "namespace", "registry", "overlay", "deliver", "git", "buildkit", "receipts", "controller")
 	buildkit := parseBuildKit(spec.Optional("buildkit"), spec.Optional("git"))
 	return Target{
 		Name:      metadata.Required("name").String(checkLabel, unique),
@@ -41,6 +42,8 @@ func parseTarget(root strictyaml.Node, taken map[string]bool) Target {
 		Git:       parseGit(spec.Optional("git"), buildkit != nil && buildkit.Job != nil),
 		BuildKit:  buildkit,
 		Receipts:  parseReceipts(spec.Optional("receipts")),
+
+		Controller: parseController(spec.Optional("controller")),
 	}
 }
 
@@ -54,6 +57,39 @@ func parseReceipts(n strictyaml.Node) Receipts {
 		r.Keep = keep.Int(lifecycle.MinKeep, most)
 	}
 	return r
+}
+
+// parseController reads what the controller is asked for. It ends only what is named:
+// rights for everything are nobody's.
+func parseController(n strictyaml.Node) TargetController {
+	if !n.Present() {
+		return TargetController{}
+	}
+	fields := n.Map("sweep", "sweepNamespace", "inventory")
+	c := TargetController{SweepNamespace: fields.Optional("sweepNamespace").String(checkLabel), Inventory: fields.Optional("inventory").Bool()}
+	list := fields.Optional("sweep")
+	if list.Present() {
+		if c.Sweep = list.StringSet(checkResource); list.Empty() {
+			list.Errorf("is empty: name the resources, such as configmaps and jobs.batch")
+		}
+		slices.Sort(c.Sweep)
+	}
+	switch {
+	case c.SweepNamespace != "" && !list.Present():
+		fields.Optional("sweepNamespace").Errorf("is given without sweep: nothing is swept then")
+	case c.SweepNamespace != "" && slices.Contains(c.Sweep, namespacesResource):
+		list.Errorf("has namespaces, which are in no namespace: leave it or sweepNamespace out")
+	}
+	return c
+}
+
+// checkResource accepts a resource as kubectl names it.
+func checkResource(s string) error {
+	r := schema.ParseGroupResource(s)
+	if len(validation.IsDNS1035Label(r.Resource)) > 0 || r.Group != "" && len(validation.IsDNS1123Subdomain(r.Group)) > 0 {
+		return fmt.Errorf("is %q, which is no resource such as configmaps or jobs.batch", s)
+	}
+	return nil
 }
 
 func orDefault(value, fallback string) string {
