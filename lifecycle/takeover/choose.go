@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 )
@@ -165,7 +166,12 @@ func (s *selection) container(o object, w *Workload, refuse refusal) {
 			"%s does not say how image %s runs on a workstation", "pharos.yaml", w.Image)
 		return
 	}
-	w.Run, w.Build, w.Environment, w.Command = *img.Run, img.Build, append(w.Environment, img.Run.Env...), commandOf(img)
+	w.describe(img)
+}
+
+// describe fills in how an image runs.
+func (w *Workload) describe(img catalogue.Image) {
+	w.Run, w.Build, w.Inputs, w.Command, w.Environment = *img.Run, img.Build, img.Inputs, append([]string{}, commandOf(img)...), append([]string{}, img.Run.Env...)
 	for _, f := range w.Run.Forwards {
 		w.Forwards = append(w.Forwards, Forward{Service: f.Address(), Local: f.Local, Environment: f.Env})
 	}
@@ -216,6 +222,14 @@ func (s *selection) live(o object, w *Workload, refuse refusal) {
 		s.warn(w.Subject(), "%s", warning)
 	}
 	w.UID = types.UID(d.UID)
+	var marked struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	if err := decode(w.Live, &marked); err == nil && marked.Metadata.Labels[keys.Target] != s.Target {
+		refuse(reconcileFirst, "it has no label %s=%s, without which nobody else would put it back", keys.Target, s.Target)
+	}
 	s.scaled(o)
 }
 

@@ -14,7 +14,7 @@ import (
 func ExampleSelect() {
 	api := catalogue.Image{Name: "api", Run: &catalogue.Run{Command: []string{"npm", "run", "dev"}}}
 	object := receipt.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "api", Hash: "sha256:…"}
-	doc := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"api","namespace":"shop"},
+	doc := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"api","namespace":"shop","labels":{"pharos.dev/target":"devbox"}},
 		"spec":{"template":{"spec":{"containers":[{"name":"main","image":"registry.example/api@sha256:` + strings.Repeat("d", 64) + `"}]}}},
 		"status":{"replicas":1,"updatedReplicas":1}}`
 	plan := takeover.Select(takeover.Facts{

@@ -69,9 +69,10 @@ type Workload struct {
 	Forwards []Forward `json:"forwards,omitempty"`
 	Ports    []Port    `json:"ports,omitempty"`
 
-	// Run is how the image runs, Build how it is built.
-	Run   catalogue.Run   `json:"-"`
-	Build catalogue.Build `json:"-"`
+	// Run is how the image runs, Build how it is built, and Inputs are its files.
+	Run    catalogue.Run      `json:"-"`
+	Build  catalogue.Build    `json:"-"`
+	Inputs catalogue.Patterns `json:"-"`
 	// Declared is the Deployment as Git declares it, and Live as it is on the
 	// target, both as JSON.
 	Declared []byte `json:"-"`

@@ -239,7 +239,7 @@ func (r *reading) lookAtTarget(ctx context.Context) error {
 // read returns a Deployment as JSON, nil if there is none.
 func read(ctx context.Context, client *rest.RESTClient, key types.NamespacedName) (doc []byte, err error) {
 	err = kubeclient.Retry(ctx, func() error {
-		result := client.Get().Namespace(key.Namespace).Resource("deployments").Name(key.Name).MaxRetries(0).Do(ctx)
+		result := client.Get().Namespace(key.Namespace).Resource("deployments").Name(key.Name).SetHeader("Accept", "application/json").MaxRetries(0).Do(ctx)
 		if err := result.Error(); err != nil {
 			return err
 		}

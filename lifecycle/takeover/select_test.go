@@ -76,7 +76,7 @@ func containers(images ...string) string {
 
 // liveOf is a Deployment as it is on the target, with more in its metadata.
 func liveOf(name, more, spec string) string {
-	return `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"` + name + `","namespace":"shop","uid":"uid-` + name + `","generation":1` + more + `},"spec":` + spec +
+	return `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"` + name + `","namespace":"shop","labels":{"pharos.dev/target":"devbox"},"uid":"uid-` + name + `","generation":1` + more + `},"spec":` + spec +
 		`,"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1}}`
 }
 

@@ -1,0 +1,137 @@
+package takeover
+
+import (
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
+)
+
+// EventVersion is the version of the events: of their fields and types. Within a
+// version fields and types are only added.
+const EventVersion = 1
+
+// EventType says what an event reports.
+type EventType string
+
+// The types of event, in the order of a session. Each but EventStarted, EventStep and
+// EventWaiting is sent after the durable effect that it names.
+const (
+	// EventStarted: a session begins, or goes on: Event.Resumed.
+	EventStarted EventType = "started"
+	// EventStep: the journal has the step, and what it names begins: Event.Step.
+	EventStep EventType = "step"
+	// EventPlanned: everything was read and decided: Event.Plan.
+	EventPlanned EventType = "planned"
+	// EventPublished: the registry has the agent's image for a workload.
+	EventPublished EventType = "agent-published"
+	// EventLeaseAcquired: the target is borrowed, and what heals it keeps away:
+	// Event.Until.
+	EventLeaseAcquired EventType = "lease-acquired"
+	// EventRecorded: the session object is on the target.
+	EventRecorded EventType = "session-recorded"
+	// EventReady: the process of a workload is ready on this machine.
+	EventReady EventType = "process-ready"
+	// EventDiverted: the API server has the agent in a workload's container.
+	EventDiverted EventType = "diverted"
+	// EventWaiting: pods are waited for: Event.Pods, Event.Reason.
+	EventWaiting EventType = "waiting"
+	// EventServing: every pod of a workload is the agent's, and served from here.
+	EventServing EventType = "serving"
+	// EventProcess: something happened to the process of a workload: Event.Process.
+	EventProcess EventType = "process"
+	// EventConnection: the connections to a workload's agents changed: Event.Pods.
+	EventConnection EventType = "connection"
+	// EventHeld: nothing is served until it is known who has the target: Event.Reason.
+	EventHeld EventType = "held"
+	// EventLeaseLost: somebody else may write to the target: Event.Reason.
+	EventLeaseLost EventType = "lease-lost"
+	// EventWarning: something a person should know: Event.Reason.
+	EventWarning EventType = "warning"
+	// EventRestored: a workload's spec is as it was: Event.Outcome, Event.Kept.
+	EventRestored EventType = "restored"
+	// EventAgentsGone: no pod of a workload has the agent any more.
+	EventAgentsGone EventType = "agents-gone"
+	// EventStopped: the process of a workload has ended, with all that it had.
+	EventStopped EventType = "process-stopped"
+	// EventForgotten: the session object is not on the target any more.
+	EventForgotten EventType = "session-removed"
+	// EventReturned: the target is as the receipt says, at that commit, and free.
+	EventReturned EventType = "returned"
+	// EventFinished: the session has ended here: Event.Error is empty if all is as it
+	// was.
+	EventFinished EventType = "finished"
+)
+
+// EventTypes returns all types of event, in the order of a session.
+func EventTypes() []EventType {
+	return []EventType{EventStarted, EventStep, EventPlanned, EventPublished, EventLeaseAcquired, EventRecorded, EventReady, EventDiverted, EventWaiting, EventServing,
+		EventProcess, EventConnection, EventHeld, EventLeaseLost, EventWarning, EventRestored, EventAgentsGone, EventStopped, EventForgotten, EventReturned, EventFinished}
+}
+
+// Event is one thing that happened to a session. It carries no value of an
+// environment, no credential and no output of a program.
+type Event struct {
+	Version int       `json:"version"` // EventVersion
+	Type    EventType `json:"type"`
+	Time    time.Time `json:"time"` // UTC
+	Session string    `json:"session,omitempty"`
+	Target  string    `json:"target"`
+	// Workload is "Deployment shop/api", for events of one, and Image that of the
+	// catalogue.
+	Workload string `json:"workload,omitempty"`
+	Image    string `json:"image,omitempty"`
+
+	Resumed bool         `json:"resumed,omitempty"`
+	Step    journal.Step `json:"step,omitempty"`
+	Plan    *Plan        `json:"plan,omitempty"`
+	// Covers and Until are those of the lease.
+	Covers  []string       `json:"covers,omitempty"`
+	Until   time.Time      `json:"until,omitzero"`
+	Pods    *Pods          `json:"pods,omitempty"`
+	Process *runtime.Event `json:"process,omitempty"`
+	// Outcome and Kept are those of a restore: Kept names the fields that somebody
+	// else has changed, and that stay as they are.
+	Outcome string   `json:"outcome,omitempty"`
+	Kept    []string `json:"kept,omitempty"`
+	// Reason is for people, in one line.
+	Reason string `json:"reason,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Pods counts the pods of a workload.
+type Pods struct {
+	// Wanted is how many there are to be, Agents how many have the agent, Connected
+	// how many of those are served from here, Others how many have the original.
+	Wanted    int `json:"wanted"`
+	Agents    int `json:"agents"`
+	Connected int `json:"connected"`
+	Others    int `json:"others"`
+}
+
+// Sink receives events, from one goroutine at a time. It should return quickly: the
+// session waits for it.
+type Sink func(Event)
+
+func (s *Session) emit(e Event) {
+	if s.Events == nil {
+		return
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	e.Version, e.Time, e.Target, e.Session = EventVersion, s.Clock.Now().UTC(), s.Lifecycle.Target, s.id
+	s.Events(e)
+}
+
+func (s *Session) emitOf(p *part, e Event) {
+	e.Workload, e.Image = p.workload.Subject(), p.workload.Image
+	s.emit(e)
+}
+
+// warnAll tells what a plan warns of.
+func (s *Session) warnAll(list []lifecycle.Finding) {
+	for _, w := range list {
+		s.emit(Event{Type: EventWarning, Workload: w.Subject, Reason: w.Message})
+	}
+}

@@ -1,0 +1,243 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+)
+
+// Finish hands a session back that does not run: its process was killed, or has ended.
+// Where the journal has none the error matches journal.ErrNone. It may be killed at any
+// moment and called again. If the target is somebody else's by now, the error matches
+// lease.ErrHeld; what of the workloads is not as it was is then put back by who holds
+// it, by the target's controller, or by Argo CD.
+func (s *Session) Finish(ctx context.Context) error {
+	unlock, err := lock(filepath.Join(s.Folder, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer s.drop()
+	there, err := s.load()
+	if err != nil {
+		return err
+	}
+	if !there {
+		return journal.ErrNone
+	}
+	s.emit(Event{Type: EventStarted, Resumed: true})
+	err = s.giveBack(ctx)
+	end := Event{Type: EventFinished}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	s.emit(end)
+	return err
+}
+
+// giveBack returns everything, in the reverse order of a takeover: the workloads, the
+// session object, the lease.
+func (s *Session) giveBack(ctx context.Context) error {
+	ours, err := s.reclaim(ctx)
+	if err != nil {
+		return err
+	}
+	var slow error
+	if ours && len(s.doc.Workloads) > 0 {
+		if slow, err = s.returnAll(ctx); err != nil {
+			return err
+		}
+	}
+	err = errors.Join(slow, s.stopAll())
+	if ours {
+		released, why := s.release(ctx)
+		if err = errors.Join(err, why); !released {
+			return err
+		}
+	}
+	return errors.Join(err, s.forget())
+}
+
+// reclaim gets the lease back for what is still to be written under it. ours says that
+// there is something.
+func (s *Session) reclaim(ctx context.Context) (ours bool, err error) {
+	if s.held != nil && s.held.Check(ctx) == nil {
+		return true, nil
+	}
+	held, err := s.Lifecycle.Lease.Resume(ctx, s.doc.Holder)
+	switch {
+	case err == nil:
+		s.keep(held)
+		return true, nil
+	case !errors.Is(err, lease.ErrLost):
+		return false, lifecycle.TargetError(err)
+	case len(s.doc.Workloads) == 0 || s.doc.Step == journal.Released:
+		return false, nil // it was never acquired, or released already
+	}
+	if err := s.saveLocally(func(d *journal.Document) { d.Holder = lease.NewHolder() }); err != nil {
+		return false, err
+	}
+	held, err = s.Lifecycle.Borrow(ctx, lifecycle.BorrowRequest{Holder: s.doc.Holder, Purpose: "hand-back of a takeover", Covers: s.covered()})
+	if err != nil {
+		return false, err
+	}
+	s.keep(held)
+	return true, nil
+}
+
+// covered is what the lease covers where the session has no parts: all.
+func (s *Session) covered() []string {
+	if len(s.parts) > 0 {
+		return s.covers()
+	}
+	return nil
+}
+
+// returnAll puts the workloads back, and forgets the session object. slow says of which
+// pods the agents are not gone in time, which is no reason to stop.
+func (s *Session) returnAll(ctx context.Context) (slow, err error) {
+	if err := s.loadForReturn(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.step(ctx, journal.HandingBack); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i, w := range s.doc.Workloads {
+		if w.State == journal.HandedBack {
+			continue
+		}
+		err := s.returnWorkload(ctx, i)
+		if s.doc.Workloads[i].State == journal.HandedBack {
+			slow, err = errors.Join(slow, err), nil // it is as it was
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return slow, err
+	}
+	if err := s.step(ctx, journal.Restored); err != nil {
+		return slow, err
+	}
+	if s.recorded {
+		s.unbeat()
+		if err := s.store.Delete(ctx, s.object); err != nil {
+			return slow, fmt.Errorf("delete the session object of target %q: %w", s.doc.Target, err)
+		}
+		s.unrecord()
+		s.emit(Event{Type: EventForgotten})
+	}
+	return slow, nil
+}
+
+// loadForReturn finds the session object. Whoever else puts the workloads back does the
+// same.
+func (s *Session) loadForReturn(ctx context.Context) error {
+	o, err := s.store.Load(ctx)
+	switch {
+	case errors.Is(err, journal.ErrNone):
+		s.unrecord()
+		return nil
+	case err != nil:
+		return err
+	case o.Document.Session != s.doc.Session:
+		s.unrecord()
+		return nil
+	}
+	s.haveRecorded(o)
+	return s.saveLocally(func(d *journal.Document) { d.Ending = o.Document.Ending })
+}
+
+// returnWorkload puts the workload of that place back, and waits until no pod has the
+// agent any more: meanwhile those are served.
+func (s *Session) returnWorkload(ctx context.Context, i int) error {
+	w := s.doc.Workloads[i]
+	p := s.partOf(w.Diversion)
+	var slow error
+	if w.State == journal.Diverting {
+		r, err := s.writer.Restore(ctx, w.Diversion)
+		if err != nil {
+			return err
+		}
+		e := Event{Type: EventRestored, Outcome: string(r.Outcome), Reason: r.Reason}
+		for _, k := range r.Kept {
+			e.Kept = append(e.Kept, k.Field)
+		}
+		s.emitOf(p, e)
+		switch slow = s.awaitPods(ctx, p, left); {
+		case slow == nil:
+			s.emitOf(p, Event{Type: EventAgentsGone})
+		case !errors.Is(slow, errSlow):
+			return slow
+		}
+	}
+	err := s.save(ctx, func(d *journal.Document) { d.Workloads[i].State = journal.HandedBack })
+	return errors.Join(err, slow, s.stopPart(p))
+}
+
+// returnPart hands one workload of several back, while the session goes on.
+func (s *Session) returnPart(ctx context.Context, p *part) error {
+	i := s.index(p)
+	err := s.returnWorkload(ctx, i)
+	if s.doc.Workloads[i].State != journal.HandedBack {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(o *part) bool { return o == p })
+	return err
+}
+
+// partOf is the part of a diversion; of a session that does not run, one that is as
+// much as is known of it.
+func (s *Session) partOf(d divert.Diversion) *part {
+	for _, p := range s.parts {
+		if p.workload.Namespace == d.Namespace && p.workload.Name == d.Name {
+			return p
+		}
+	}
+	return &part{workload: Workload{Namespace: d.Namespace, Name: d.Name, Container: d.Container}}
+}
+
+// release gives the target back, and waits until it is what the receipt says.
+func (s *Session) release(ctx context.Context) (released bool, err error) {
+	if err := s.step(ctx, journal.Released); err != nil {
+		return false, err
+	}
+	s.giveUp()
+	res, err := s.Lifecycle.HandBack(ctx, lifecycle.HandBackRequest{Holder: s.doc.Holder, Timeout: s.Timeout})
+	if errors.Is(err, lease.ErrLost) && res.Released && len(s.doc.Workloads) == 0 {
+		err = nil // it had not been acquired
+	}
+	if err == nil {
+		s.emit(Event{Type: EventReturned, Covers: res.Lease.Covers})
+	}
+	return res.Released, err
+}
+
+// forget removes the journal: nothing is left to do.
+func (s *Session) forget() error {
+	if err := s.file.Remove(s.version); err != nil {
+		return fmt.Errorf("remove the journal of the takeover in %s: %w", s.Folder, err)
+	}
+	s.mu.Lock()
+	s.doc, s.parts, s.id = journal.Document{}, nil, ""
+	s.mu.Unlock()
+	s.declared, s.images = nil, nil
+	_, err := s.load()
+	return err
+}
+
+// again says whether what failed may succeed later.
+func again(err error) bool {
+	return kubeclient.Unavailable(err) && !kubeclient.Refused(err) || errors.Is(err, lease.ErrBusy) || errors.Is(err, journal.ErrConflict) || errors.Is(err, lease.ErrLost) ||
+		errors.Is(err, divert.ErrChanged)
+}

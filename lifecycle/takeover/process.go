@@ -1,0 +1,96 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
+)
+
+// startAll starts the processes, and returns when all are ready: from when on what the
+// agents send is answered.
+func (s *Session) startAll(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range s.parts {
+		if p.process != nil {
+			continue
+		}
+		g.Go(func() error {
+			process, err := s.Workstation.Start(ctx, s.startRequest(p))
+			if err != nil {
+				return fmt.Errorf("run %s on this machine: %w", p.workload.Subject(), err)
+			}
+			s.mu.Lock()
+			p.process = process
+			s.mu.Unlock()
+			s.emitOf(p, Event{Type: EventReady})
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (s *Session) startRequest(p *part) StartRequest {
+	return StartRequest{
+		Workload: p.workload, Session: p.session, Signer: s.signer, Permit: s.gate.pass, Confirm: s.gate.prove,
+		Observed: func(e runtime.Event) {
+			s.emitOf(p, Event{Type: EventProcess, Process: &e})
+			if e.Type == runtime.EventChanged {
+				select {
+				case s.edits <- struct{}{}:
+				default:
+				}
+			}
+		},
+		Changed: func() { s.emitOf(p, Event{Type: EventConnection}) },
+	}
+}
+
+// serve serves the agents of a workload until stop is called.
+func (s *Session) serve(p *part) {
+	if p.stop != nil {
+		p.stop() // it may be another diversion
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	d := s.diversion(p)
+	go func() {
+		defer close(ended)
+		if err := p.process.Serve(ctx, d); err != nil && ctx.Err() == nil {
+			s.emitOf(p, Event{Type: EventWarning, Reason: "its traffic is not served any more: " + err.Error()})
+		}
+	}()
+	p.stop = func() {
+		cancel()
+		<-ended
+	}
+}
+
+// stopPart ends what runs of a workload on this machine.
+func (s *Session) stopPart(p *part) error {
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+	s.mu.Lock()
+	process := p.process
+	p.process = nil
+	s.mu.Unlock()
+	if process == nil {
+		return nil
+	}
+	err := process.Stop()
+	s.emitOf(p, Event{Type: EventStopped})
+	return err
+}
+
+func (s *Session) stopAll() error {
+	var errs []error
+	for _, p := range s.parts {
+		errs = append(errs, s.stopPart(p))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,179 @@
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+)
+
+// lookEvery is how often a rollout is looked at, by two requests.
+const lookEvery = 500 * time.Millisecond
+
+// rollouts looks at the pods of Deployments.
+type rollouts struct {
+	apps, core *rest.RESTClient
+}
+
+func newRollouts(config *rest.Config) (*rollouts, error) {
+	apps, err := kubeclient.New(config, appsv1.SchemeGroupVersion, appsv1.AddToScheme)
+	if err != nil {
+		return nil, err
+	}
+	core, err := kubeclient.New(config, corev1.SchemeGroupVersion, corev1.AddToScheme)
+	return &rollouts{apps, core}, err
+}
+
+// rollout is how far the pods of a Deployment have come.
+type rollout struct {
+	// complete says that the newest template alone runs, in as many pods as are
+	// wanted, all of them available.
+	complete bool
+	wanted   int
+	// agents are the pods whose container has the agent, terminating ones too;
+	// leaving are those of them that terminate. others counts the pods without it.
+	agents, leaving []types.UID
+	others          int
+	// why is the first thing that keeps a pod from being ready, for people.
+	why string
+}
+
+// look reads a Deployment and its pods. A Deployment that is not there has none.
+func (r *rollouts) look(ctx context.Context, d divert.Diversion) (rollout, error) {
+	deployment := &appsv1.Deployment{}
+	err := kubeclient.Retry(ctx, func() error {
+		return r.apps.Get().Namespace(d.Namespace).Resource("deployments").Name(d.Name).MaxRetries(0).Do(ctx).Into(deployment)
+	})
+	if kubeclient.NotFound(err) {
+		return rollout{complete: true}, nil
+	}
+	if err != nil {
+		return rollout{}, fmt.Errorf("read %s: %w", d.Subject, err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
+	if err != nil {
+		return rollout{}, fmt.Errorf("read the selector of %s: %w", d.Subject, err)
+	}
+	pods := &corev1.PodList{}
+	err = kubeclient.Retry(ctx, func() error {
+		return r.core.Get().Namespace(d.Namespace).Resource("pods").Param("labelSelector", selector.String()).MaxRetries(0).Do(ctx).Into(pods)
+	})
+	if err != nil {
+		return rollout{}, fmt.Errorf("list the pods of %s: %w", d.Subject, err)
+	}
+	return judge(deployment, pods.Items, d), nil
+}
+
+// judge says how far a rollout has come, as kubectl rollout status does.
+func judge(deployment *appsv1.Deployment, pods []corev1.Pod, d divert.Diversion) rollout {
+	s, wanted := deployment.Status, ptr.Deref(deployment.Spec.Replicas, 1)
+	o := rollout{wanted: int(wanted), complete: s.ObservedGeneration >= deployment.Generation && s.UpdatedReplicas >= wanted && s.Replicas == s.UpdatedReplicas && s.AvailableReplicas >= wanted}
+	for _, p := range pods {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == d.Container && c.Image == d.Agent }) {
+			o.others++
+			continue
+		}
+		o.agents = append(o.agents, p.UID)
+		if p.DeletionTimestamp != nil {
+			o.leaving = append(o.leaving, p.UID)
+		}
+		if o.why == "" {
+			o.why = trouble(p)
+		}
+	}
+	return o
+}
+
+// trouble is why a pod does not become ready, as far as its containers say so.
+func trouble(p corev1.Pod) string {
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && w.Message != "" {
+			return fmt.Sprintf("pod %s: container %s: %s: %s", p.Name, c.Name, w.Reason, w.Message)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("pod %s: %s", p.Name, c.Message)
+		}
+	}
+	return ""
+}
+
+// errSlow is matched by the error of a wait that took too long.
+var errSlow = errors.New("its pods were not replaced in time")
+
+// awaitPods looks at a workload's pods until done says so, ctx ends or the session's
+// patience does. Whenever they change it says so.
+func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) bool) error {
+	late := s.Clock.After(s.Timeout)
+	var last Pods
+	var why string
+	for {
+		o, err := s.pods.look(ctx, s.diversion(p))
+		if err == nil {
+			now := s.count(p, o)
+			if done(o) {
+				return nil
+			}
+			if now != last || o.why != why {
+				last, why = now, o.why
+				s.emitOf(p, Event{Type: EventWaiting, Pods: &now, Reason: o.why})
+			}
+		} else if !kubeclient.Unavailable(err) {
+			return err
+		}
+		select {
+		case <-s.Clock.After(lookEvery):
+		case <-late:
+			return fmt.Errorf("%s: %w, within %s: %d wanted, %d with the agent, %d without. %s", p.workload.Subject(), errSlow, s.Timeout, last.Wanted, last.Agents, last.Others, why)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Session) count(p *part, o rollout) Pods {
+	n := Pods{Wanted: o.wanted, Agents: len(o.agents), Others: o.others}
+	for _, uid := range o.agents {
+		if p.process != nil && p.process.Connected(uid) {
+			n.Connected++
+		}
+	}
+	return n
+}
+
+// taken says that every pod has the agent, and is served from here.
+func (s *Session) taken(p *part) func(rollout) bool {
+	return func(o rollout) bool {
+		for _, uid := range o.agents {
+			if !slices.Contains(o.leaving, uid) && !p.process.Connected(uid) {
+				return false
+			}
+		}
+		return o.complete && o.others == 0
+	}
+}
+
+// left says that no pod has the agent any more, and the others are available.
+func left(o rollout) bool { return len(o.agents) == 0 && o.complete }
+
+// isDiverted says whether a live Deployment still has the agent.
+func isDiverted(live json.RawMessage, d divert.Diversion) (bool, error) {
+	r, err := divert.Restore(live, d)
+	return r.Outcome == divert.OutcomeRestored, err
+}

@@ -1,0 +1,145 @@
+package takeover_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+)
+
+// running is a session that runs.
+type running struct {
+	*takeover.Session
+	t      *testing.T
+	cancel context.CancelFunc
+	ended  chan error
+
+	mu     sync.Mutex
+	events []takeover.Event
+	more   chan struct{}
+}
+
+// begin runs a session in the background.
+func begin(t *testing.T, c takeover.Config, names ...string) *running {
+	t.Helper()
+	r := &running{t: t, ended: make(chan error, 1), more: make(chan struct{}, 1)}
+	c.Events = func(e takeover.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.events = append(r.events, e)
+		select {
+		case r.more <- struct{}{}:
+		default:
+		}
+	}
+	var err error
+	if r.Session, err = takeover.New(c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r.cancel = cancel
+	t.Cleanup(cancel)
+	go func() { r.ended <- r.Run(ctx, names...) }()
+	return r
+}
+
+// until waits for the nth event of a type.
+func (r *running) until(typ takeover.EventType, n int) {
+	r.t.Helper()
+	for {
+		if r.count(typ) >= n {
+			return
+		}
+		select {
+		case <-r.more:
+		case err := <-r.ended:
+			if r.count(typ) < n {
+				r.t.Fatalf("the session ended before %s: %v, after %v", typ, err, r.types())
+			}
+			r.ended <- err
+			return
+		}
+	}
+}
+
+func (r *running) count(typ takeover.EventType) (n int) {
+	for _, t := range r.types() {
+		if t == typ {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *running) types() (list []takeover.EventType) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		list = append(list, e.Type)
+	}
+	return list
+}
+
+// order wants events in this order, whatever is between them.
+func (r *running) order(want ...takeover.EventType) {
+	r.t.Helper()
+	at := 0
+	for _, typ := range r.types() {
+		if at < len(want) && typ == want[at] {
+			at++
+		}
+	}
+	if at < len(want) {
+		r.t.Errorf("there is no %s in its place among %v", want[at], r.types())
+	}
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, devtest.Cluster(t))
+	before := s.specs()
+	s.write(map[string]string{"api/main.txt": "api 2\n"})
+	c := s.takeover()
+	local := &workstation{}
+	c.Workstation = local
+	r := begin(t, c)
+	r.until(takeover.EventServing, 1)
+	if got := s.spec("api"); !strings.Contains(got, "pharos-agent@sha256:") || !strings.Contains(got, `"/pharos-agent","probe"`) || strings.Contains(got, `"serve"`) {
+		t.Errorf("taken over, api is %s", got)
+	}
+	if s.spec("mail") != before["mail"] {
+		t.Error("mail is not as it was")
+	}
+	if names := local.names(); !slices.Equal(names, []string{"api"}) {
+		t.Errorf("there run %v", names)
+	}
+	if _, err := s.lifecycle().TryBorrow(t.Context(), lifecycle.BorrowRequest{Holder: "x", Purpose: "a look"}); !errors.Is(err, lifecycle.ErrBlocked) {
+		t.Errorf("somebody else could borrow it: %v", err)
+	}
+	// Another session in the same checkout.
+	second, err := takeover.New(s.takeover())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(second.Run(t.Context()), second.Finish(t.Context())); strings.Count(err.Error(), takeover.ErrRunning.Error()) != 2 {
+		t.Errorf("a second session in the checkout: %v", err)
+	}
+	if err := r.HandBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-r.ended; err != nil {
+		t.Errorf("the session ended with %v", err)
+	}
+	r.order(takeover.EventStarted, takeover.EventPlanned, takeover.EventPublished, takeover.EventLeaseAcquired, takeover.EventRecorded, takeover.EventReady,
+		takeover.EventDiverted, takeover.EventServing, takeover.EventRestored, takeover.EventAgentsGone, takeover.EventStopped, takeover.EventForgotten, takeover.EventReturned, takeover.EventFinished)
+	s.whole(before)
+	if names := local.names(); len(names) > 0 {
+		t.Errorf("afterwards there run %v", names)
+	}
+}
