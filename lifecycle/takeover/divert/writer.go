@@ -117,7 +117,7 @@ func (w *Writer) patch(s Subject, patch []byte) *rest.Request {
 }
 
 // attempts bounds how often it is written where others write at the same time.
-const attempts = 10
+const attempts = 7
 
 // Divert diverts a container, with one patch, which the API server makes only if the
 // Deployment is still the one that was planned with. It may be called again, also after
