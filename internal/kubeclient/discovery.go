@@ -48,7 +48,11 @@ func (r Resource) Can(verbs ...string) bool {
 // or newer; of c only the address counts.
 func Discover(ctx context.Context, c rest.Interface) (resources []Resource, stale []schema.GroupVersion, err error) {
 	for _, path := range []string{"/api", "/apis"} {
-		body, err := c.Get().AbsPath(path).SetHeader("Accept", acceptDiscovery).MaxRetries(0).Do(ctx).Raw()
+		answer := c.Get().AbsPath(path).SetHeader("Accept", acceptDiscovery).MaxRetries(0).Do(ctx)
+		if err := answer.Error(); err != nil { // which Raw does not read
+			return nil, nil, fmt.Errorf("discover the resources of the API server: %w", err)
+		}
+		body, err := answer.Raw()
 		if err != nil {
 			return nil, nil, fmt.Errorf("discover the resources of the API server: %w", err)
 		}

@@ -13,9 +13,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -89,6 +91,15 @@ func TestEmptyDiscovery(t *testing.T) {
 			t.Errorf("%s: it is %q, %v; want an error", path, res.Outcome, err)
 		}
 		empty.Remove()
+	}
+}
+
+// Who may not ask what there is, is told so in the server's own words.
+func TestForbiddenDiscovery(t *testing.T) {
+	t.Parallel()
+	nobody := rest.AnonymousClientConfig(devtest.Cluster(t).Config())
+	if _, _, err := ender(t, nobody).Resources(t.Context(), []string{"pods"}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `cannot get path "/api"`) {
+		t.Errorf("error %v", err)
 	}
 }
 
