@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +46,9 @@ tier. Updates of an intent are held to the same. What has an owner, such as a
 Deployment's pods, is left alone. Without --namespace it is for all namespaces with
 the label ` + keys.Tier + `=TIER, and there are no quotas.
 
-With --check it tells instead which existing objects would have been refused. The exit
-code is 1 if there are any, or if something could not be looked at.`,
+With --check it tells instead which existing objects would have been refused, and which
+limits of the quotas are exceeded or leave no room. The exit code is 1 if something that
+is there would have been refused, or could not be looked at.`,
 		Example: `  # What would it refuse of what is there?
   kubectl pharos policy agents --namespace sandboxes --max-ttl 24h --check
 
@@ -71,7 +73,7 @@ code is 1 if there are any, or if something could not be looked at.`,
 	f.StringVar(&o.memory, "memory", "", "The sum of memory requests of a namespace, such as 16Gi. The default is no limit")
 	f.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "The namespaces. The default is those with the tier's label")
 	f.StringSliceVar(&o.resources, "resources", policy.DefaultResources, "What is held to intents, such as pods or deployments.apps")
-	f.BoolVar(&o.check, "check", false, "Tell which existing objects would have been refused")
+	f.BoolVar(&o.check, "check", false, "Tell which existing objects would have been refused, and which quotas leave no room")
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("resources", cobra.FixedCompletions(policy.DefaultResources, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -156,7 +158,7 @@ func (o *policyOptions) review(ctx context.Context, c policy.Config) error {
 			return err
 		}
 	}
-	if len(r.Findings)+len(r.Gaps) > 0 {
+	if len(r.Findings)+len(r.Gaps) > 0 || slices.ContainsFunc(r.Quotas, policy.Quota.Refuses) {
 		return errNotSo
 	}
 	return nil
@@ -169,6 +171,11 @@ func (o *policyOptions) printReview(r policy.Report) {
 			reasons[i] = refusal.String()
 		}
 		linef(o.Out, "%s would have been refused: %s", reaper.Object{Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}, strings.Join(reasons, "; "))
+	}
+	for _, q := range r.Quotas {
+		if q.Full() || q.Refuses() {
+			linef(o.Out, "%s", q)
+		}
 	}
 	for _, g := range r.Gaps {
 		where := g.Resource

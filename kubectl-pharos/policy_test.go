@@ -13,6 +13,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/reaper/policy"
 )
 
 // It needs no cluster to print, and what it prints is what was asked for.
@@ -83,12 +84,16 @@ func TestPolicyCheck(t *testing.T) {
 	if code, out, _ := plugin(t, kubeconfig, args...); code != exitNotSo || out != "Secret "+ns+"/long would have been refused: "+keys.TTL+": 7d is longer than 2d, which the tier agents keeps things for\n" {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
+	if code, out, _ := plugin(t, kubeconfig, append(args, "--max-objects", "1")...); code != exitNotSo || !strings.HasSuffix(out, "\ncount/secrets in "+ns+": 2 of 1 are used, 1 too much\n") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
 	code, out, _ := plugin(t, kubeconfig, append(args, "-o", "json")...)
 	var r struct {
 		Kind     string
 		Findings []struct{ Name string }
+		Quotas   []policy.Quota
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitNotSo || r.Kind != "PolicyReview" || len(r.Findings) != 1 || r.Findings[0].Name != "long" {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitNotSo || r.Kind != "PolicyReview" || len(r.Findings) != 1 || r.Findings[0].Name != "long" || len(r.Quotas) != 1 || r.Quotas[0].Used.Value() != 2 {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}
 }

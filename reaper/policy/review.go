@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -24,6 +24,9 @@ type Report struct {
 	Looked int `json:"looked"`
 	// Findings are those that would have been refused, by resource and namespace.
 	Findings []Finding `json:"findings,omitempty"`
+	// Quotas are the limits of the namespaces' quotas, by namespace and name; none where
+	// Config names no namespaces.
+	Quotas []Quota `json:"quotas,omitempty"`
 	// Gaps are what could not be looked at, each with the reason.
 	Gaps []Gap `json:"gaps,omitempty"`
 }
@@ -46,20 +49,21 @@ type Gap struct {
 }
 
 // Review reports which existing objects the policy of c would have refused at their
-// creation, by their metadata as it is now. Nothing is written. What cannot be listed
+// creation, by their metadata as it is now, and what of its quotas is used. Nothing is written. What cannot be listed
 // is a gap, never taken for absent, and neither is what a server that is not ready does
 // not name; without the resources of the API server, and the
 // namespaces that it is for, there is an error. It takes the right to list the
-// resources, and the namespaces where c names none.
+// resources, the namespaces where c names none, and pods where the tier limits CPU or
+// memory.
 func Review(ctx context.Context, config *rest.Config, c Config) (Report, error) {
 	if err := c.check(); err != nil {
 		return Report{}, err
 	}
-	r, err := kubeclient.New(config, schema.GroupVersion{Version: "v1"}, func(*runtime.Scheme) error { return nil })
+	r, err := kubeclient.New(config, schema.GroupVersion{Version: "v1"}, corev1.AddToScheme)
 	if err != nil {
 		return Report{}, err
 	}
-	v := &reviewer{rest: r, config: c}
+	v := &reviewer{rest: r, config: c, counted: map[counted]int64{}}
 	err = v.review(ctx)
 	return v.report, err
 }
@@ -68,6 +72,8 @@ type reviewer struct {
 	rest   rest.Interface
 	config Config
 	report Report
+	// counted are the objects of a resource in a namespace, where all were seen.
+	counted map[counted]int64
 }
 
 func (v *reviewer) review(ctx context.Context) error {
@@ -99,7 +105,7 @@ func (v *reviewer) review(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return v.quotas(ctx)
 }
 
 func (v *reviewer) gap(resource, namespace string, err error) {
@@ -135,7 +141,9 @@ func (v *reviewer) list(ctx context.Context, r kubeclient.Resource, namespace st
 	if namespace != "" {
 		path += "/namespaces/" + url.PathEscape(namespace)
 	}
-	return v.pages(ctx, path+"/"+url.PathEscape(r.Resource), "", func(m *metav1.PartialObjectMetadata) {
+	var n int64
+	err := v.pages(ctx, path+"/"+url.PathEscape(r.Resource), "", func(m *metav1.PartialObjectMetadata) {
+		n++
 		o := reaper.ObjectOf(r.Group, r.Kind, m)
 		if r.Group == "" && r.Kind == "Namespace" && !v.bound(o) {
 			return
@@ -145,6 +153,10 @@ func (v *reviewer) list(ctx context.Context, r kubeclient.Resource, namespace st
 			v.report.Findings = append(v.report.Findings, Finding{r.String(), r.Kind, o.Namespace, o.Name, o.UID, refusals})
 		}
 	})
+	if err == nil {
+		v.counted[counted{r.String(), namespace}] = n
+	}
+	return err
 }
 
 // bound says whether the policy is for a namespace itself.

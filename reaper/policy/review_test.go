@@ -36,7 +36,7 @@ func TestReview(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config, _ := devtest.User(t, cluster, namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}}})
+	config, _ := devtest.User(t, cluster, namespace, devtest.Rights{Namespaced: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps", "pods"}, Verbs: []string{"list"}}}})
 	r, err := policy.Review(t.Context(), config, policy.Config{Tier: tier(24 * time.Hour), Namespaces: []string{namespace, namespace}, Resources: []string{"configmaps", "secrets", "nonsense.example.org"}})
 	if err != nil {
 		t.Fatal(err)
