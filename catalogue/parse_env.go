@@ -49,8 +49,8 @@ var refusedOthers = map[string]string{
 // secretWords are words in the names of variables that hold secrets.
 var secretWords = []string{"TOKEN", "PASSWORD", "PASSWD", "SECRET", "CREDENTIAL", "CREDENTIALS", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY"}
 
-// secretName says whether a variable of that name most likely holds a secret.
-func secretName(name string) bool {
+// SecretName says whether a variable of that name most likely holds a secret.
+func SecretName(name string) bool {
 	padded := "_" + strings.ToUpper(name) + "_"
 	for _, w := range secretWords {
 		if strings.Contains(padded, "_"+w+"_") {
@@ -82,7 +82,7 @@ func CheckGoEnv(key, value string) error {
 	if reason := refusedOthers[key]; reason != "" {
 		return fmt.Errorf("may not be set: it %s, and the image would depend on it", reason)
 	}
-	if secretName(key) {
+	if SecretName(key) {
 		return errors.New("looks like a secret, and this file, fingerprints and receipts are no place for one")
 	}
 	if strings.HasPrefix(key, "GO") && !strings.Contains(key, "_") && !allowedGo[key] {

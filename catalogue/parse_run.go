@@ -275,7 +275,7 @@ func checkSet(key, value string) error {
 	switch {
 	case !identifier.MatchString(key):
 		return errors.New("is no name of an environment variable")
-	case secretName(key):
+	case SecretName(key):
 		return errors.New("looks like a secret, and this file is no place for one: put it into the file that envFile names, and keep that out of Git")
 	}
 	return checkArgument(value)

@@ -187,7 +187,7 @@ func checkArg(key, value string) error {
 	switch {
 	case !identifier.MatchString(key):
 		return errors.New("is no name of a build argument")
-	case secretName(key):
+	case SecretName(key):
 		return errors.New("looks like a secret, and arguments stand in the image's history and in receipts: mount it, and name its id in secrets")
 	}
 	return checkLine(value)
