@@ -13,9 +13,9 @@
 // A [Step] and a workload's [State] are written down before what they name is begun:
 //
 //	planned           the plan is made
+//	image-published   the agent's image is pushed
 //	leased            the lease is acquired, its gate closed
 //	session-recorded  the session object is created
-//	image-published   the agent's image is pushed
 //	diverted          the workloads are diverted, one after the other
 //	serving           the processes run, and get the cluster's traffic
 //	handing-back      the workloads are put back

@@ -16,12 +16,13 @@ type Step string
 const (
 	// Planned: the plan is made, and nothing is written on the target.
 	Planned Step = "planned"
-	// Leased: the lease is acquired as Document.Holder, and its gate closed.
+	// Published: the agent's image is pushed.
+	Published Step = "image-published"
+	// Leased: the lease is acquired as Document.Holder, and its gate closed. Until here
+	// there are no workloads: they are planned under the lease.
 	Leased Step = "leased"
 	// Recorded: the session object is created.
 	Recorded Step = "session-recorded"
-	// Published: the agent's image is pushed.
-	Published Step = "image-published"
 	// Diverted: the workloads are diverted, each when its Workload.State says so.
 	Diverted Step = "diverted"
 	// Serving: the processes run and are served with the cluster's traffic.
@@ -36,7 +37,7 @@ const (
 
 // Steps returns all steps in their order.
 func Steps() []Step {
-	return []Step{Planned, Leased, Recorded, Published, Diverted, Serving, HandingBack, Restored, Released}
+	return []Step{Planned, Published, Leased, Recorded, Diverted, Serving, HandingBack, Restored, Released}
 }
 
 // State says how far a workload has come: like a Step it is written down first.

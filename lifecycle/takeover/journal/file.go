@@ -70,8 +70,10 @@ func (f *File) Save(d Document, version string) (string, error) {
 	if len(data) > largest {
 		return "", fmt.Errorf("write the journal: %w: it would have %d bytes, want at most %d. Take over fewer workloads", ErrInvalid, len(data), largest)
 	}
-	err = f.change("write", version, func() error { return atomicfile.Write(f.Path(), data) })
-	return hashOf(data), err
+	if err := f.change("write", version, func() error { return atomicfile.Write(f.Path(), data) }); err != nil {
+		return "", err
+	}
+	return hashOf(data), nil
 }
 
 // Remove removes the document if the version is still the one that was loaded.
