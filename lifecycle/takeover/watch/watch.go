@@ -1,8 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
@@ -22,11 +25,10 @@ type Config struct {
 	// Files chooses the files that count, by their path from Root. Required.
 	Files catalogue.Patterns
 	// Changed is told the first State, and then each other one. It is called by one
-	// goroutine at a time; what happens meanwhile is one Change when it returns.
-	// Required.
+	// goroutine; what happens meanwhile is one Change when it returns. Required.
 	Changed func(Change)
 	// Env is the environment, as "NAME=value", in which git runs, and in whose PATH
-	// it is found. The default, nil, is to ignore nothing.
+	// it is found. Without a git there nothing is ignored.
 	Env []string
 
 	// Quiet is how long no event has to come until files are read. The default is
@@ -35,27 +37,30 @@ type Config struct {
 	// Longest is after what time a burst of events is read even though it goes on.
 	// The default is 500 ms.
 	Longest time.Duration
-	// Poll is how long to wait between two looks where there are no events. The
-	// default is 500 ms.
+	// Poll is how long to wait between two looks where there are no events, or nine
+	// times what a look takes, if that is longer. The default is 500 ms.
 	Poll time.Duration
 	// Polling never asks for events.
 	Polling bool
 	// Watches is how many folders are watched by events at most. The default is
 	// 20,000.
 	Watches int
-	// Most is how many files may count. The default is 200,000: some 50 MiB.
+	// Most is how many files may count. The default is 100,000, for which some 50 MiB
+	// of memory are needed.
 	Most int
 }
 
-// State is the content of all files that count: equal for equal trees. It is
-// "sha256:" and hexadecimal digits, and no Git ID.
+// State is the content of all files that count: the same for the same content, and
+// another one for another, unless somebody takes pains that it is not. It is 64
+// hexadecimal digits, and no Git ID.
 type State string
 
-// Change is a State that is another than the one before.
+// Change is a State that is another than the one before, or the same one when there
+// are no events any more.
 type Change struct {
 	State State
 	// Paths are the files that were made, changed or removed, from Root and with
-	// slashes, sorted: the first 100. The first Change has none.
+	// slashes, sorted: up to 100. The first Change has none.
 	Paths []string
 	// Others is how many more there are.
 	Others int
@@ -64,8 +69,86 @@ type Change struct {
 }
 
 // Run watches until ctx ends, and returns nil then. It returns when Root is gone
-// or cannot be read; a file that cannot be read counts as one without content until
-// it can.
+// or cannot be read, when git fails in a repository, and with ErrTooMany. A file
+// that cannot be read counts as one without content until it can.
 func Run(ctx context.Context, c Config) error {
-	return errors.ErrUnsupported
+	c, err := c.complete()
+	if err != nil {
+		return err
+	}
+	ignored, err := newIgnored(ctx, c.Root, c.Env)
+	if err != nil {
+		return err
+	}
+	defer ignored.close()
+	w := &watcher{config: c, tree: newTree(c, ignored), ignored: ignored}
+	if c.Polling {
+		err = w.poll(ctx, "as it was asked for")
+	} else {
+		err = w.events(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (c Config) complete() (Config, error) {
+	var errs []error
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...))
+	}
+	if !filepath.IsAbs(c.Root) {
+		wrong("Root is %q, and has to be an absolute path", c.Root)
+	}
+	if len(c.Files.Strings()) == 0 {
+		wrong("Files has no patterns")
+	}
+	if c.Changed == nil {
+		wrong("Changed is missing")
+	}
+	for name, d := range map[string]time.Duration{"Quiet": c.Quiet, "Longest": c.Longest, "Poll": c.Poll} {
+		if d < 0 {
+			wrong("%s is %s", name, d)
+		}
+	}
+	if c.Watches < 0 || c.Most < 0 {
+		wrong("Watches is %d and Most is %d", c.Watches, c.Most)
+	}
+	if len(errs) > 0 {
+		return c, errors.Join(errs...)
+	}
+	c.Quiet = cmp.Or(c.Quiet, 20*time.Millisecond)
+	c.Longest = cmp.Or(c.Longest, 500*time.Millisecond)
+	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
+	c.Watches = cmp.Or(c.Watches, 20_000)
+	c.Most = cmp.Or(c.Most, 100_000)
+	root, err := filepath.EvalSymlinks(c.Root)
+	if err != nil {
+		return c, fmt.Errorf("watch %s: %w", c.Root, err)
+	}
+	c.Root = root
+	return c, nil
+}
+
+// watcher is one Run.
+type watcher struct {
+	config  Config
+	tree    *tree
+	ignored *ignored
+	polling string
+	last    *Change
+}
+
+// tell tells the tree's State, unless it was told.
+func (w *watcher) tell() {
+	state, paths, others := w.tree.report()
+	c := Change{State: state, Paths: paths, Others: others, Polling: w.polling}
+	if w.last == nil {
+		c.Paths, c.Others = nil, 0
+	} else if c.State == w.last.State && c.Polling == w.last.Polling {
+		return
+	}
+	w.last = &c
+	w.config.Changed(c)
 }

@@ -1,0 +1,5 @@
+package watch_test
+
+import "testing"
+
+func makePipe(testing.TB, string) {}

@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package watch
+
+// remote is not known here.
+func remote(string) string { return "" }
