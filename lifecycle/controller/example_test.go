@@ -11,6 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lease/argocd"
 	"github.com/pharos-dev/pharos/lifecycle/controller"
+	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
 // A controller that watches the lease of a target which Argo CD delivers, and has
@@ -80,4 +81,37 @@ func ExampleController() {
 	// Output:
 	// <nil>
 	// 200 OK
+}
+
+// A task that restarts the workloads of a namespace that ask for it, within their budgets.
+func ExampleSupervise() {
+	t, err := controller.Supervise(controller.SuperviseConfig{REST: &rest.Config{Host: "https://cluster.example"}, Namespaces: []string{"shop"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // as the end of the leadership does
+	fmt.Println(t.Name, t.Run(ctx))
+	// Output: supervise <nil>
+}
+
+// What the leader ends. Without a Sweep it ends nothing.
+func ExampleSweep() {
+	cluster := &rest.Config{Host: "https://cluster.example"}
+	e, err := sweep.New(sweep.Config{REST: cluster, Events: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	leaders, err := lease.New(lease.Config{REST: cluster, Namespace: "pharos", Target: "devbox", Name: "pharos-devbox.controller"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := controller.New(controller.Config{Lease: leaders, Identity: "controller-0", Sweep: &controller.Sweep{
+		Ender: e, SweeperConfig: sweep.SweeperConfig{Resources: []string{"configmaps", "jobs.batch"}},
+	}})
+	fmt.Println(c != nil, err)
+	// Output: true <nil>
 }

@@ -63,3 +63,31 @@ func ExampleEnder_End() {
 	}
 	_ = end
 }
+
+// A Sweeper is what a controller runs while it leads: it ends objects at their deadlines.
+func ExampleSweeper() {
+	e, err := sweep.New(sweep.Config{REST: &rest.Config{Host: "https://cluster.example"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := sweep.NewSweeper(e, sweep.SweeperConfig{
+		Resources: []string{"namespaces", "configmaps"},
+		Observed: func(i sweep.Item, late time.Duration) {
+			fmt.Println(i.Outcome, i.Object, "late by", late)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // as the end of a leadership does
+	fmt.Println(s.Run(ctx), s.State().Failing)
+
+	_, err = sweep.NewSweeper(e, sweep.SweeperConfig{})
+	fmt.Println(err)
+	// Output:
+	// <nil> 0
+	// sweep: SweeperConfig.Resources is missing: nothing is swept by default
+}

@@ -53,3 +53,30 @@ func ExampleStateOf() {
 	fmt.Println(s.IsParked(), s.Restarts, s.Parked.Reason, err)
 	// Output: true 5 5 restarts did not help: pod api-6f7d9 is not ready since 2026-03-04T12:00:00Z <nil>
 }
+
+// All workloads of two namespaces that have the label pharos.dev/supervise=true.
+func ExampleGroup() {
+	client, err := dynamic.NewForConfig(&rest.Config{Host: "https://cluster.example"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g, err := workload.NewGroup(workload.GroupConfig{
+		Client: client, Namespaces: []string{"shop", "mail"},
+		Observed: func(results []workload.Result, err error) {
+			for _, r := range results {
+				if r.Report.Action == supervise.Park {
+					fmt.Println(r.Kind, r.Namespace, r.Name, "is parked:", r.Report.State.Parked.Reason)
+				}
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // as the end of a leadership does
+	fmt.Println(g.Run(ctx))
+	// Output: <nil>
+}
