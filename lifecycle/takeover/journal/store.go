@@ -237,7 +237,7 @@ func (s *Store) write(ctx context.Context, session Session, data map[string][]by
 		if err == nil {
 			return s.session(&o)
 		}
-		if !apierrors.IsConflict(err) {
+		if !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) { // as another UID is
 			return Session{}, s.fail("write", err)
 		}
 		have, gerr := s.get(ctx)
@@ -248,7 +248,7 @@ func (s *Store) write(ctx context.Context, session Session, data map[string][]by
 			return s.session(have) // the answer to our own was lost
 		case have.ResourceVersion != session.Version || string(have.UID) != session.UID:
 			return Session{}, s.fail("write", fmt.Errorf("%w: %w", ErrConflict, err))
-		case n == attempts:
+		case n == attempts || apierrors.IsInvalid(err):
 			return Session{}, s.fail("write", err)
 		}
 		// Nobody has written: servers also answer so to requests that met another
