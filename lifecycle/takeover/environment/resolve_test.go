@@ -206,14 +206,15 @@ func TestResolveRefuses(t *testing.T) {
 	}{
 		{"everything at once", corev1.Container{Env: []corev1.EnvVar{
 			configMapKey("A", "app", "NONE", false), secretKey("B", "none", "x", false), fieldRef("C", "metadata.name"), resourceRef("D", "limits.cpu", ""), fieldRef("E", "spec.hostname"), secretKey("F", "hidden", "x", false), resourceRef("G", "limits.gpu", ""),
-			{Name: "I", Value: "$(HIDDEN_PORT)"}, {Name: "H", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{}}},
+			{Name: "H", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{}}},
 		}, EnvFrom: []corev1.EnvFromSource{fromSecret("absent", "")}}, nil, []string{
 			"resolve the environment of container main in namespace shop: ",
 			"variable A: ConfigMap shop/app has no key NONE", "variable B: there is no Secret shop/none", "variable C: field metadata.name is a pod's, and no pod of the workload runs",
 			"variable D: limits.cpu is what the node has, as the container sets none, and no pod of the workload runs", "variable E: the downward API has no field spec.hostname",
 			"variable F: read Secret shop/hidden: ", "Get the right to do it: verb get on secrets with the resource name hidden", "variable G: the downward API has no resource limits.gpu",
-			"variable H: comes from a file that a container of the pod writes", "variable I: read Service shop/hidden: ", "variables *: there is no Secret absent",
+			"variable H: comes from a file that a container of the pod writes", "variables *: there is no Secret absent",
 		}},
+		{"a link that may not be read", corev1.Container{Env: []corev1.EnvVar{{Name: "A", Value: "$(HIDDEN_PORT)"}}}, nil, []string{"variable A: read Service shop/hidden: "}},
 		{"no container", corev1.Container{}, func(q *Request) { q.Container = "other" }, []string{`the pod has no container "other"`}},
 		{"a .env file", corev1.Container{}, func(q *Request) { q.Run.EnvFile, q.DotEnv = "api/.env", []byte("A") }, []string{"api/.env:1: "}},
 		{"a zero byte", corev1.Container{Env: []corev1.EnvVar{secretKey("A", "binary", "x", false)}}, nil, []string{"variable A (Secret shop/binary, key x): has a zero byte"}},
