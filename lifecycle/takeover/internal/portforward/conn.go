@@ -82,6 +82,11 @@ func (c *Conn) Close() error {
 func (c *Conn) Open(ctx context.Context, port uint16) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	// The frames of a stalled connection cannot be sent, nor are they answered.
+	stop := context.AfterFunc(ctx, func() {
+		c.end(fmt.Errorf("it did not open a stream: %w", context.Cause(ctx)))
+	})
+	defer stop()
 	c.mu.Lock()
 	err, id := c.err, c.next
 	c.next++
@@ -101,7 +106,7 @@ func (c *Conn) Open(ctx context.Context, port uint16) (*Stream, error) {
 		}
 	}
 	for _, s := range pair {
-		if err := c.await(ctx, s); err != nil {
+		if err := c.await(s); err != nil {
 			return nil, c.lost(port, err)
 		}
 	}
@@ -123,15 +128,12 @@ func (c *Conn) Open(ctx context.Context, port uint16) (*Stream, error) {
 
 // await waits for the answer to a new stream. It must not give up before the frames are no longer handled: what handles
 // them waits for it.
-func (c *Conn) await(ctx context.Context, s *spdystream.Stream) error {
+func (c *Conn) await(s *spdystream.Stream) error {
 	const look = 100 * time.Millisecond
 	for {
 		err := s.WaitTimeout(look)
 		if !errors.Is(err, spdystream.ErrTimeout) {
 			return err
-		}
-		if ctx.Err() != nil {
-			c.end(fmt.Errorf("it did not open a stream: %w", context.Cause(ctx)))
 		}
 		select {
 		case <-c.served:
@@ -207,6 +209,10 @@ func (c *Conn) end(reason error) {
 // lost ends the connection because of what happened to a stream, and returns that with its port.
 func (c *Conn) lost(port uint16, err error) error {
 	c.end(err)
+	var first *Error
+	if errors.As(c.Err(), &first) {
+		err = first.Err
+	}
 	return c.error(port, err)
 }
 

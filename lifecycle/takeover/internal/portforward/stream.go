@@ -5,12 +5,16 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/moby/spdystream"
 )
+
+// longestFrame bounds what is written at once, so that other streams get their turn.
+const longestFrame = 64 << 10
 
 // longestMessage bounds what is kept of what the far end says about a port.
 const longestMessage = 4 << 10
@@ -73,11 +77,15 @@ func (s *Stream) Write(p []byte) (int, error) {
 		}
 		return 0, s.conn.error(s.port, net.ErrClosed)
 	}
-	n, err := s.data.Write(p)
-	if err != nil {
-		return n, s.conn.error(s.port, err)
+	written := 0
+	for part := range slices.Chunk(p, longestFrame) {
+		n, err := s.data.Write(part)
+		written += n
+		if err != nil {
+			return written, s.conn.error(s.port, err)
+		}
 	}
-	return n, nil
+	return written, nil
 }
 
 // CloseWrite says that nothing more will be written.
