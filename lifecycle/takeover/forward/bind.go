@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/portowner"
 )
 
 // ErrInUse is matched by the error of New when another process has a port that was asked for.
@@ -71,7 +73,7 @@ func listen(port uint16) ([]net.Listener, error) {
 			_ = l.Close()
 		}
 		if errors.Is(err, ErrInUse) {
-			if owner := owner(port); owner != "" {
+			if owner := portowner.Of(context.Background(), port); owner != "" {
 				err = fmt.Errorf("%w by %s: end it, or forward to another port", ErrInUse, owner)
 			}
 		}
