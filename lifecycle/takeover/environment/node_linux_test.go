@@ -1,0 +1,252 @@
+package environment_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
+)
+
+// patience bounds a wait for a pod; a run that works never comes near it.
+const patience = 5 * time.Minute
+
+// Of many random containers, what the kubelet gives each of them is what is resolved
+// for it; and what a random allow-list lets through is the part of it with those
+// names.
+func TestEnvironmentIsTheKubelets(t *testing.T) {
+	t.Parallel()
+	const pods, containers = 2, 25
+	n := devtest.Node(t)
+	config := n.Config()
+	config.WarningHandler = rest.NoWarnings{} // names that are declared twice are meant to be
+	client, ns := devtest.Client(t, config), devtest.Namespace(t, n.Cluster)
+	r := rand.New(rand.NewPCG(5, 6))
+	service := makeSources(t, client, ns, r)
+	reader, err := environment.NewReader(n.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared, links := 0, 0
+	for i := range pods {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("random-%d", i), Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"a.b/c": "an $(A) annotation"}},
+			Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever},
+		}
+		if i == 1 {
+			no, limits := false, corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("700Mi"), corev1.ResourceCPU: resource.MustParse("1700m")}
+			pod.Spec.EnableServiceLinks = &no
+			pod.Spec.Resources = &corev1.ResourceRequirements{Limits: limits}
+		}
+		for j := range containers {
+			c := randomContainer(r)
+			c.Name, c.Image = fmt.Sprintf("c%d", j), n.Busybox()
+			c.Command = []string{"/bin/busybox", "base64", "/proc/self/environ"}
+			pod.Spec.Containers = append(pod.Spec.Containers, c)
+		}
+		pod = run(t, client, ns, pod)
+		for _, c := range pod.Spec.Containers {
+			given := environOf(t, client, pod, c.Name)
+			q := environment.Request{
+				Namespace: ns, Pod: corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, Live: pod, Container: c.Name,
+				Run: catalogue.Run{Env: []string{"*", "DB_MAIN_SERVICE_HOST", "DB_MAIN_PORT_5432_TCP", "DB_MAIN_SERVICE_PORT_PG", "DB_MAIN_PORT", "KUBERNETES_SERVICE_PORT_HTTPS", "KUBERNETES_PORT_443_TCP_ADDR"}},
+			}
+			got := resolved(t, reader, q)
+			want := maps.Clone(given)
+			maps.DeleteFunc(want, func(name, _ string) bool {
+				// Of the image and of the runtime, and the links that are not listed.
+				link := strings.HasPrefix(name, "DB_MAIN_") || strings.HasPrefix(name, "KUBERNETES_")
+				return name == "PATH" || name == "HOSTNAME" || name == "HOME" || link && !slices.Contains(q.Run.Env, name)
+			})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("container %s of pod %s: -kubelet +resolved\n%s\n%+v\n%+v", c.Name, pod.Name, diff, c.EnvFrom, c.Env)
+			}
+			compared += len(want)
+			if given["DB_MAIN_SERVICE_HOST"] == service.Spec.ClusterIP {
+				links++
+			}
+			q.Run.Env = randomAllowed(r)
+			maps.DeleteFunc(want, func(name, _ string) bool {
+				return !q.Run.Allows(name) || strings.HasPrefix(name, "DB_MAIN_") || strings.HasPrefix(name, "KUBERNETES_")
+			})
+			if diff := cmp.Diff(want, resolved(t, reader, q)); diff != "" {
+				t.Errorf("container %s of pod %s, %q: -kubelet +resolved\n%s", c.Name, pod.Name, q.Run.Env, diff)
+			}
+		}
+	}
+	t.Logf("%d variables of %d containers are the same", compared, pods*containers)
+	if compared < 10*pods*containers || links < containers {
+		t.Errorf("that compares little: %d variables, links in %d containers", compared, links)
+	}
+}
+
+// names are those of variables; each is also a key of some ConfigMaps and Secrets.
+var names = []string{"A", "B", "C", "D", "E", "F", "a.b", "x-y", "1D", "_U"}
+
+// values are what variables and keys have.
+var values = []string{
+	"", "plain", "$(A)", "$(B)-$(C)", "$$(A)", "$$$(D)", "$(NONE) $(", "$(a.b)$(x-y)", "two\nlines $(E)", "ünïcode $(1D) €", "$", "a=b=$(F)", " blanks ", "$(P_A)$(P_1D)", "http://$(DB_MAIN_SERVICE_HOST):$(DB_MAIN_SERVICE_PORT)", "$(KUBERNETES_PORT)",
+}
+
+// makeSources makes the ConfigMaps and Secrets that containers refer to, and a
+// Service.
+func makeSources(t *testing.T, client kubernetes.Interface, ns string, r *rand.Rand) *corev1.Service {
+	t.Helper()
+	data := func() map[string]string {
+		m := map[string]string{}
+		for _, name := range names {
+			if r.IntN(3) > 0 {
+				m[name] = values[r.IntN(len(values))]
+			}
+		}
+		return m
+	}
+	for i := range 3 {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cm%d", i)}, Data: data()}
+		m.Data["always"] = fmt.Sprintf("cm%d", i)
+		if _, err := client.CoreV1().ConfigMaps(ns).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s%d", i)}, StringData: data()}
+		s.StringData["always"] = fmt.Sprintf("s%d", i)
+		if _, err := client.CoreV1().Secrets(ns).Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service, err := client.CoreV1().Services(ns).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "db-main"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "pg", Port: 5432}, {Name: "dns-udp", Port: 53, Protocol: corev1.ProtocolUDP}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+func randomContainer(r *rand.Rand) corev1.Container {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	optional := func() *bool { yes := true; return &yes }
+	var c corev1.Container
+	if r.IntN(2) == 0 {
+		c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(pick("64Mi", "100M", "99999Ki")), corev1.ResourceCPU: resource.MustParse(pick("1", "250m", "1500m"))}
+		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("1Mi")}
+	}
+	for range r.IntN(4) {
+		from := corev1.EnvFromSource{Prefix: pick("", "", "P_", "P.")}
+		if r.IntN(2) == 0 {
+			from.ConfigMapRef = &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: pick("cm0", "cm1", "cm2", "none")}, Optional: optional()}
+		} else {
+			from.SecretRef = &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: pick("s0", "s1", "s2", "none")}, Optional: optional()}
+		}
+		c.EnvFrom = append(c.EnvFrom, from)
+	}
+	for range 4 + r.IntN(14) {
+		e := corev1.EnvVar{Name: pick(append(names, "P_A", "P_1D", "always")...)}
+		switch r.IntN(8) {
+		case 0:
+			e.ValueFrom = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: pick("cm0", "cm1", "none")}, Key: pick(names...), Optional: optional()}}
+		case 1:
+			e.ValueFrom = &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: pick("s0", "s1", "none")}, Key: pick(names...), Optional: optional()}}
+		case 2:
+			e.ValueFrom = &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: pick("metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels['app']", "metadata.annotations['a.b/c']", "metadata.labels['none']",
+				"spec.nodeName", "spec.serviceAccountName", "status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")}}
+		case 3:
+			of := pick("limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "limits.ephemeral-storage", "requests.ephemeral-storage")
+			selector := &corev1.ResourceFieldSelector{Resource: of, Divisor: resource.MustParse(pick("0", "1"))}
+			if strings.HasSuffix(of, "memory") && r.IntN(2) == 0 {
+				selector.Divisor = resource.MustParse("1Mi")
+			}
+			if strings.HasSuffix(of, "cpu") && r.IntN(2) == 0 {
+				selector.Divisor = resource.MustParse("1m")
+			}
+			e.ValueFrom = &corev1.EnvVarSource{ResourceFieldRef: selector}
+		default:
+			e.Value = pick(values...)
+		}
+		c.Env = append(c.Env, e)
+	}
+	return c
+}
+
+func randomAllowed(r *rand.Rand) []string {
+	patterns := []string{"A", "B*", "*", "P_*", "*_A", "always", "a*", "x*y", "F", "_U", "E*", "*b"}
+	r.Shuffle(len(patterns), func(i, j int) { patterns[i], patterns[j] = patterns[j], patterns[i] })
+	list := slices.DeleteFunc(patterns[:1+r.IntN(4)], func(p string) bool { return p == "*" })
+	slices.Sort(list)
+	return list
+}
+
+// run creates a pod and waits until all its containers have ended.
+func run(t *testing.T, client kubernetes.Interface, ns string, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	pod, err := client.CoreV1().Pods(ns).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := client.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod.Name, ResourceVersion: pod.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if seen, ok := e.Object.(*corev1.Pod); ok {
+			pod = seen
+		}
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			break
+		}
+	}
+	if pod.Status.Phase != corev1.PodSucceeded {
+		t.Fatalf("pod %s is %s: %+v", pod.Name, pod.Status.Phase, pod.Status.ContainerStatuses)
+	}
+	return pod
+}
+
+// environOf is the environment that a container was given.
+func environOf(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, container string) map[string]string {
+	t.Helper()
+	out, err := client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(out), "\n", ""))
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	given := map[string]string{}
+	for pair := range strings.SplitSeq(strings.TrimSuffix(string(text), "\x00"), "\x00") {
+		name, value, _ := strings.Cut(pair, "=")
+		given[name] = value
+	}
+	return given
+}
+
+func resolved(t *testing.T, reader environment.Reader, q environment.Request) map[string]string {
+	t.Helper()
+	e, err := environment.Resolve(t.Context(), reader, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, v := range e.Vars {
+		got[v.Name] = v.Value()
+	}
+	return got
+}
