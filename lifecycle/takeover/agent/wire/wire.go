@@ -8,9 +8,10 @@ const Version = 1
 // User is the name that the workstation authenticates as.
 const User = "pharos"
 
-// Where things are in the agent's image.
+// Where things are in the agent's image: in the root folder, over which no volume is
+// mounted.
 const (
-	SessionPath = "/etc/pharos/session.json"
+	SessionPath = "/pharos-session.json"
 	BinaryPath  = "/pharos-agent"
 )
 
