@@ -150,7 +150,8 @@ func (s *Store) exists(o *corev1.Secret, err error) (Session, error) {
 }
 
 // Save writes the session's Document if the object is still the one that was read, and
-// returns it as it then is. ErrConflict if it is not; ErrNone if it is gone; ErrInvalid;
+// returns it as it then is. Without an Ending it is the holder's, and a sign of life,
+// too. ErrConflict if it is not the one that was read; ErrNone if it is gone; ErrInvalid;
 // the Guard's error. One API call, and one more after an error.
 func (s *Store) Save(ctx context.Context, session Session) (Session, error) {
 	data, err := s.encode(session.Document)
@@ -160,7 +161,11 @@ func (s *Store) Save(ctx context.Context, session Session) (Session, error) {
 	if err := s.config.Guard(ctx); err != nil {
 		return Session{}, fmt.Errorf("write the session object: %w", err)
 	}
-	return s.write(ctx, session, map[string][]byte{sessionKey: data})
+	values := map[string][]byte{sessionKey: data}
+	if session.Document.Ending == nil {
+		values[heartbeatKey] = s.now()
+	}
+	return s.write(ctx, session, values)
 }
 
 // late is how old a sign of life may be when it is written.

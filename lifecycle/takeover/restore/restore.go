@@ -163,13 +163,29 @@ func (r *Restorer) Pass(ctx context.Context) (Report, error) {
 // again decides anew where somebody has written meanwhile.
 func (r *Restorer) again(ctx context.Context, try func() (Report, error)) (Report, error) {
 	const attempts = 5
+	var before Report
 	for n := 1; ; n++ {
 		report, err := try()
+		report.Workloads = since(before.Workloads, report.Workloads)
 		if n == attempts || ctx.Err() != nil || !errors.Is(err, journal.ErrConflict) {
 			return report, err
 		}
+		before = report
 		r.config.Log.Debug("decided anew", "target", r.config.Target, "attempt", n, "err", err)
 	}
+}
+
+// since are the workloads of an attempt that followed another one: what that has
+// restored, and is whole now, was restored.
+func since(before, now []Workload) []Workload {
+	for i, w := range now {
+		for _, was := range before {
+			if was.Subject == w.Subject && was.Outcome == divert.OutcomeRestored && w.Outcome == divert.OutcomeWhole {
+				now[i].Restoration = was.Restoration
+			}
+		}
+	}
+	return now
 }
 
 // look reads the session, and then the lease: a holder that has acquired it anew in

@@ -1,0 +1,375 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/internal/devenv"
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/faultproxy"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
+)
+
+// A session is its holder's while that has the lease, and is ended after that.
+func TestPassAfterTheLease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.restorer(b.cluster.Config(), nil)
+	if report := b.pass(r); report.Session != "" || report.Done {
+		t.Errorf("got %+v", report)
+	}
+	b.takenOver(time.Hour, 0, "api", "web")
+	b.silent() // which this session allows
+	report := b.pass(r)
+	if report.Session != "S1" || report.User != "ann@desk" || report.Reason != "" || report.Left != "ann@desk has it" || report.Diverted != 2 {
+		t.Errorf("got %+v", report)
+	}
+	b.diverted()
+	b.release()
+	report = b.pass(r)
+	if !report.Done || report.Reason != "its lease is over" || len(report.Workloads) != 2 || report.Workloads[1].Outcome != divert.OutcomeRestored || report.Diverted != 0 {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+	if report := b.pass(r); report.Session != "" {
+		t.Errorf("got %+v", report)
+	}
+}
+
+// A laptop is lost for good: soon after the lease has ended by itself, grace included,
+// all is whole.
+func TestWatchAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.deliver("api")
+	b.takenOver(10*time.Second, 0, "api")
+	end := b.held.State().Expires
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var last restore.Report
+	err := b.restorer(b.cluster.Config(), nil).Watch(ctx, restore.WatchConfig{Every: time.Second, Observed: func(r restore.Report, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		if last = r; r.Done {
+			cancel()
+		}
+	}})
+	if err != nil || !last.Done {
+		t.Fatalf("got %+v, %v", last, err)
+	}
+	b.whole(false)
+	now, err := b.leases.Inspect(t.Context())
+	if err != nil || now.Now.Before(end.Add(time.Second)) {
+		t.Errorf("it was put back at %s, and the lease ended at %s", now.Now, end)
+	}
+}
+
+// Who acquired the lease meanwhile, for something else, does not keep it from being put
+// back.
+func TestPassWithAnotherHolder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api")
+	b.release()
+	if _, err := b.leases.Acquire(t.Context(), lease.Request{Mode: lease.ModeMaintain, User: "carl@ops"}); err != nil {
+		t.Fatal(err)
+	}
+	if report := b.pass(b.restorer(b.cluster.Config(), nil)); !report.Done || !strings.Contains(report.Reason, "carl@ops has acquired it") {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+}
+
+// After the silence that the session says the workloads are put back though the lease is
+// held. What is written down stays for the holder, who must not go on, and goes with the
+// lease.
+func TestPassAfterSilence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	session := b.takenOver(time.Hour, 2*time.Minute, "api")
+	r := b.restorer(b.cluster.Config(), nil)
+	if report := b.pass(r); report.Reason != "" {
+		t.Errorf("got %+v", report)
+	}
+	b.silent()
+	report := b.pass(r)
+	if !report.Done || !strings.HasPrefix(report.Reason, "its holder has been silent for") || report.Workloads[0].Outcome != divert.OutcomeRestored {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(true)
+	have, err := b.store.Beat(t.Context(), session)
+	if !errors.Is(err, journal.ErrEnding) || !have.Document.Ending.Done || have.Document.Ending.By != "bob@lab" || have.Document.Workloads[0].State != journal.HandedBack {
+		t.Errorf("got %+v, %v", have, err)
+	}
+	if report := b.pass(r); report.Reason != "" || report.Diverted != 0 || report.Session != "S1" {
+		t.Errorf("got %+v", report)
+	}
+	b.release()
+	if report := b.pass(r); !report.Done {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+}
+
+// The holder comes back after a silence, and diverts anew: then it has the session again.
+func TestHolderComesBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 2*time.Minute, "api")
+	b.silent()
+	r := b.restorer(b.cluster.Config(), nil)
+	b.pass(r)
+	have, err := b.store.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	have.Document.Ending, have.Document.Workloads[0].State = nil, journal.Diverting
+	again, err := b.store.Save(t.Context(), have) // which is a sign of life
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := b.pass(r); report.Reason != "" || report.Left == "" {
+		t.Errorf("got %+v", report)
+	}
+	if _, err := b.store.Beat(t.Context(), again); err != nil {
+		t.Error(err)
+	}
+}
+
+// With force anybody ends a session from anywhere, and the holder finds out who did.
+func TestForce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.restorer(b.cluster.Config(), nil)
+	if _, err := r.Restore(t.Context(), restore.Request{Force: true}); !errors.Is(err, journal.ErrNone) {
+		t.Errorf("got %v", err)
+	}
+	b.takenOver(time.Hour, 0, "api", "web")
+	report, err := r.Restore(t.Context(), restore.Request{})
+	if held, ok := errors.AsType[*lease.HeldError](err); !ok || held.State.User != "ann@desk" || report.Session != "S1" {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	b.diverted()
+	report, err = r.Restore(t.Context(), restore.Request{Force: true, Reason: "her laptop is gone"})
+	if err != nil || !report.Done || len(report.Workloads) != 2 || report.Reason != "her laptop is gone" {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	b.whole(false)
+	if err := b.held.Check(t.Context()); !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "bob@lab") || !strings.Contains(err.Error(), "her laptop is gone") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Where something else puts back what Git declares, it is only looked.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 2*time.Minute, "api")
+	b.release()
+	audit := devtest.RecordAudit(t, b.cluster)
+	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: toLook})
+	r := b.restorer(config, func(c *restore.Config) { c.Others = true })
+	if report := b.pass(r); report.Done || report.Diverted != 1 || report.Reason == "" || !strings.Contains(report.Left, "what delivers the target puts it back") {
+		t.Errorf("got %+v", report)
+	}
+	for _, e := range audit.Events(t, devtest.ByUser(user)) {
+		if e.Verb != "get" && e.Resource != "selfsubjectaccessreviews" || e.Resource == "deployments" {
+			t.Errorf("it did %s %s", e.Verb, e.RequestURI)
+		}
+	}
+	b.diverted()
+	// A person may all the same.
+	if report, err := b.restorer(b.cluster.Config(), func(c *restore.Config) { c.Others = true }).Restore(t.Context(), restore.Request{}); err != nil || !report.Done {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	b.whole(false)
+}
+
+// Several at once do what one does.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api", "web")
+	b.release()
+	var all sync.WaitGroup
+	for range 4 {
+		r := b.restorer(b.cluster.Config(), nil)
+		all.Go(func() {
+			if _, err := r.Pass(t.Context()); err != nil && !errors.Is(err, journal.ErrNone) && !errors.Is(err, journal.ErrConflict) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b.pass(b.restorer(b.cluster.Config(), nil))
+	b.whole(false)
+}
+
+// A holder that comes back right before a workload is put back keeps it.
+func TestHolderIsFaster(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 2*time.Minute, "api")
+	b.silent()
+	proxy, err := faultproxy.ForCluster(b.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	stalled := proxy.Add(faultproxy.Rule{Method: http.MethodGet, Path: regexp.MustCompile("/deployments/api"), Times: 1, Do: faultproxy.Stall()})
+	r := b.restorer(proxy.Config(b.cluster.Config()), nil)
+	done := make(chan restore.Report, 1)
+	go func() {
+		report, err := r.Pass(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- report
+	}()
+	<-stalled.Reached()
+	session, err := b.store.Load(t.Context())
+	if err != nil || session.Document.Ending == nil {
+		t.Fatalf("got %+v, %v", session, err)
+	}
+	session.Document.Ending = nil
+	if session, err = b.store.Save(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Beat(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	stalled.Release()
+	if report := <-done; report.Reason != "" || report.Left != "ann@desk has it" {
+		t.Errorf("got %+v", report)
+	}
+	b.diverted()
+}
+
+// One workload that cannot be put back keeps none of the others, and the next pass goes
+// on with it.
+func TestOneFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api", "web")
+	b.release()
+	proxy, err := faultproxy.ForCluster(b.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Path: regexp.MustCompile("/deployments/api"), Do: faultproxy.Answer(http.StatusForbidden)})
+	report, err := b.restorer(proxy.Config(b.cluster.Config()), nil).Pass(t.Context())
+	if err == nil || report.Done || report.Diverted != 1 || len(report.Workloads) != 2 || report.Workloads[0].Err == nil || report.Workloads[1].Err != nil ||
+		!strings.Contains(err.Error(), "Deployment "+b.namespace+"/api") {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	if report := b.pass(b.restorer(b.cluster.Config(), nil)); !report.Done {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+}
+
+// What somebody else has changed is kept and named, and what is not the target's is not
+// touched, whatever the session object says.
+func TestKeptAndForeign(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api", "web")
+	b.release()
+	patch := func(name, patch string) {
+		if _, err := b.admin.AppsV1().Deployments(b.namespace).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch("api", `[{"op":"replace","path":"/spec/template/spec/containers/0/command","value":["sh"]}]`)
+	patch("web", `[{"op":"remove","path":"/metadata/labels/pharos.dev~1target"}]`)
+	report := b.pass(b.restorer(b.cluster.Config(), nil))
+	if !report.Done || len(report.Workloads) != 2 || len(report.Workloads[0].Kept) != 1 || report.Workloads[1].Outcome != divert.OutcomeReplaced {
+		t.Errorf("got %+v", report)
+	}
+	if !strings.Contains(part(t, b.live("web"), "spec"), agent) {
+		t.Error("what is not the target's was written")
+	}
+}
+
+func TestDamagedSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api")
+	b.release()
+	_, err := b.admin.CoreV1().Secrets(b.namespace).Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(`{"stringData":{"session.json":"{"}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.restorer(b.cluster.Config(), nil)
+	if _, err := r.Pass(t.Context()); !errors.Is(err, journal.ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Restore(t.Context(), restore.Request{Force: true}); !errors.Is(err, journal.ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+	b.diverted()
+}
+
+var (
+	toLook = []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"pharos-devbox"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{"pharos-devbox.takeover"}},
+	}
+	// documented are the rights that the package comment names.
+	documented = []rbacv1.PolicyRule{
+		toLook[0],
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "patch", "delete"}, ResourceNames: []string{"pharos-devbox.takeover"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch"}},
+	}
+)
+
+// The rights are enough, and each is used. What it costs is what is said.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 0, "api")
+	b.release()
+	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: documented})
+	audit := devtest.RecordAudit(t, b.cluster)
+	if report := b.pass(b.restorer(config, nil)); !report.Done {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+	var did []string
+	for _, e := range audit.Events(t, func(e devenv.AuditEvent) bool { return e.User == user && e.Resource != "selfsubjectaccessreviews" }) {
+		if e.Code == http.StatusForbidden {
+			t.Errorf("%s %s was forbidden", e.Verb, e.RequestURI)
+		}
+		if e.Code < 400 {
+			did = append(did, e.Verb+" "+e.Resource)
+		}
+	}
+	want := "get secrets, get leases, patch secrets, get deployments, get secrets, patch deployments, get deployments, get secrets, patch deployments, get deployments, delete secrets"
+	if got := strings.Join(did, ", "); got != want {
+		t.Errorf("it did\n%s, want\n%s", got, want)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []restore.Config{{}, {By: "b", Lease: (*lease.Manager)(nil)}} {
+		if _, err := restore.New(c); !errors.Is(err, restore.ErrInvalid) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
