@@ -25,7 +25,7 @@ type command struct {
 
 // HandBack asks a session that runs to hand back the workloads of these names, or all
 // of them, and waits until it has, or ctx ends. A name is "shop/api", "deploy/api" or
-// "api", or the image's. Errors: ErrUnknownWorkload; those of Run.
+// "api", or the image's. Errors: ErrUnknownWorkload; ErrNoSession; those of Run.
 func (s *Session) HandBack(ctx context.Context, names ...string) error {
 	c := command{done: make(chan error, 1)}
 	if len(names) > 0 {
@@ -34,8 +34,16 @@ func (s *Session) HandBack(ctx context.Context, names ...string) error {
 			return err
 		}
 	}
+	s.mu.Lock()
+	over := s.over
+	s.mu.Unlock()
+	if over == nil {
+		return ErrNoSession
+	}
 	select {
 	case s.commands <- c:
+	case <-over:
+		return ErrNoSession
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -44,6 +52,13 @@ func (s *Session) HandBack(ctx context.Context, names ...string) error {
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-over:
+	}
+	select {
+	case err := <-c.done:
+		return err
+	default:
+		return ErrNoSession
 	}
 }
 

@@ -137,7 +137,7 @@ func (s *Session) loadObject(ctx context.Context) error {
 // foreign says that there is a session of somebody else.
 func (s *Session) foreign(o journal.Session) error {
 	return &lifecycle.BlockedError{Holder: o.Document.User,
-		Reason: fmt.Sprintf("a takeover of target %q by %s was not handed back, which began at %s", s.doc.Target, o.Document.User, o.Document.Began),
+		Reason: fmt.Sprintf("a takeover of target %q by %s was not handed back, which began at %s", s.Lifecycle.Target, o.Document.User, o.Document.Began),
 		Next:   "Hand it back in their stead: kubectl pharos handback --force"}
 }
 

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"errors"
 	"time"
 
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -98,6 +99,36 @@ type Event struct {
 	// Reason is for people, in one line.
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
+	// Class says what kind of error it is: see ClassOf.
+	Class string `json:"class,omitempty"`
+}
+
+// ClassOf is the kind of an error in one word: "source" for what an edit mends, "blocked",
+// "unhealthy", "unreachable"; empty for another.
+func ClassOf(err error) string {
+	for _, class := range classes {
+		if errors.Is(err, class.err) {
+			return class.name
+		}
+	}
+	return ""
+}
+
+// classes are the kinds of errors, the most telling first.
+var classes = []struct {
+	name string
+	err  error
+}{
+	{"blocked", lifecycle.ErrBlocked}, {"source", lifecycle.ErrSource}, {"unhealthy", lifecycle.ErrUnhealthy}, {"unreachable", lifecycle.ErrUnreachable},
+}
+
+// finished is the last event of a session.
+func finished(err error) Event {
+	e := Event{Type: EventFinished, Class: ClassOf(err)}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	return e
 }
 
 // Pods counts the pods of a workload.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
@@ -20,7 +19,7 @@ import (
 // lease.ErrHeld; what of the workloads is not as it was is then put back by who holds
 // it, by the target's controller, or by Argo CD.
 func (s *Session) Finish(ctx context.Context) error {
-	unlock, err := lock(filepath.Join(s.Folder, "lock"))
+	unlock, err := s.lock()
 	if err != nil {
 		return err
 	}
@@ -35,11 +34,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	}
 	s.emit(Event{Type: EventStarted, Resumed: true})
 	err = s.giveBack(ctx)
-	end := Event{Type: EventFinished}
-	if err != nil {
-		end.Error = err.Error()
-	}
-	s.emit(end)
+	s.emit(finished(err))
 	return err
 }
 

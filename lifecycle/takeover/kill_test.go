@@ -14,6 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -58,7 +59,7 @@ func runAndDie(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	c, err := configOf(ctx, k.Dir, k.Namespace, config)
+	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config)
 	if err != nil {
 		return err
 	}
@@ -83,25 +84,25 @@ func runAndDie(task string) error {
 }
 
 // dieIn runs a session in a process that dies meanwhile.
-func (s *shop) dieIn(k killed) {
-	s.t.Helper()
-	k.Kubeconfig, k.Dir, k.Namespace = devtest.Kubeconfig(s.t, s.config), s.dir, s.namespace
+func dieIn(t *testing.T, s *takeovertest.Shop, k killed) {
+	t.Helper()
+	k.Kubeconfig, k.Dir, k.Namespace = devtest.Kubeconfig(t, s.REST), s.Dir, s.Namespace
 	task, err := json.Marshal(k)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	program, err := os.Executable()
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.Exited() || ctx.Err() != nil {
-		s.t.Fatalf("the process ended by itself: %v\n%s", err, out)
+		t.Fatalf("the process ended by itself: %v\n%s", err, out)
 	}
 }
 
@@ -125,18 +126,18 @@ func TestKilledThenFinished(t *testing.T) {
 	for _, k := range deaths() {
 		t.Run(string(k.At)+" "+string(k.Step), func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, c)
-			before := s.specs()
-			s.write(map[string]string{"api/main.txt": "api 2\n"})
-			s.dieIn(k)
-			session, err := takeover.New(s.takeover())
+			s := takeovertest.NewShop(t, c)
+			before := s.Specs()
+			s.Write(map[string]string{"api/main.txt": "api 2\n"})
+			dieIn(t, s, k)
+			session, err := takeover.New(s.Config())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := session.Finish(t.Context()); err != nil {
 				t.Errorf("handed back: %v", err)
 			}
-			s.whole(before)
+			s.Whole(before)
 		})
 	}
 }
@@ -148,16 +149,16 @@ func TestKilledThenResumed(t *testing.T) {
 	for _, k := range deaths() {
 		t.Run(string(k.At)+" "+string(k.Step), func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, c)
-			before := s.specs()
-			s.write(map[string]string{"api/main.txt": "api 2\n"})
-			s.dieIn(k)
-			r := begin(t, s.takeover())
+			s := takeovertest.NewShop(t, c)
+			before := s.Specs()
+			s.Write(map[string]string{"api/main.txt": "api 2\n"})
+			dieIn(t, s, k)
+			r := begin(t, s.Config())
 			over := k.Step == journal.HandingBack || k.Step == journal.Restored || k.Step == journal.Released || k.At == takeover.EventRestored ||
 				k.At == takeover.EventAgentsGone || k.At == takeover.EventForgotten || k.At == takeover.EventReturned
 			if !over {
 				r.until(takeover.EventServing, 1)
-				if s.spec("api") == before["api"] {
+				if s.Spec("api") == before["api"] {
 					t.Error("api is served, and is as it was")
 				}
 				if err := r.HandBack(t.Context()); err != nil {
@@ -167,7 +168,7 @@ func TestKilledThenResumed(t *testing.T) {
 			if err := <-r.ended; err != nil {
 				t.Errorf("the session ended with %v", err)
 			}
-			s.whole(before)
+			s.Whole(before)
 		})
 	}
 }
@@ -182,20 +183,20 @@ func TestFinishKilled(t *testing.T) {
 		}
 		t.Run(string(k.At)+" "+string(k.Step), func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, c)
-			before := s.specs()
-			s.write(map[string]string{"api/main.txt": "api 2\n"})
-			s.dieIn(killed{At: takeover.EventServing})
+			s := takeovertest.NewShop(t, c)
+			before := s.Specs()
+			s.Write(map[string]string{"api/main.txt": "api 2\n"})
+			dieIn(t, s, killed{At: takeover.EventServing})
 			k.Finish = true
-			s.dieIn(k)
-			session, err := takeover.New(s.takeover())
+			dieIn(t, s, k)
+			session, err := takeover.New(s.Config())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := session.Finish(t.Context()); err != nil {
 				t.Errorf("handed back: %v", err)
 			}
-			s.whole(before)
+			s.Whole(before)
 		})
 	}
 }

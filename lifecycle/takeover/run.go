@@ -19,7 +19,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/flock"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
 )
 
 // ErrRunning is returned by Run and Finish while the session runs in another process
@@ -42,19 +44,34 @@ func (s *Session) Pending() (journal.Document, error) {
 // back. So does a process that is killed. If the target is somebody else's by then
 // nothing is served any more, and the error matches lease.ErrLost.
 func (s *Session) Run(ctx context.Context, names ...string) error {
-	unlock, err := lock(filepath.Join(s.Folder, "lock"))
+	unlock, err := s.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	defer s.drop()
+	over := make(chan struct{})
+	s.mu.Lock()
+	s.over = over
+	s.mu.Unlock()
+	defer func() {
+		s.drop()
+		s.mu.Lock()
+		s.over = nil
+		s.mu.Unlock()
+		close(over)
+	}()
 	err = s.run(ctx, names)
-	end := Event{Type: EventFinished}
-	if err != nil {
-		end.Error = err.Error()
-	}
-	s.emit(end)
+	s.emit(finished(err))
 	return err
+}
+
+// lock keeps every other process from running the session meanwhile.
+func (s *Session) lock() (unlock func(), err error) {
+	unlock, err = flock.Lock(filepath.Join(s.Folder, "lock"))
+	if errors.Is(err, flock.ErrLocked) {
+		err = ErrRunning
+	}
+	return unlock, err
 }
 
 func (s *Session) run(ctx context.Context, names []string) error {
@@ -191,6 +208,9 @@ func (s *Session) engage(ctx context.Context) error {
 
 // plan decides what is taken over, and writes down that there is a session.
 func (s *Session) plan(ctx context.Context, names []string) error {
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
 	facts, err := s.Facts(ctx)
 	if err != nil {
 		return err
@@ -217,6 +237,34 @@ func (s *Session) plan(ctx context.Context, names []string) error {
 	s.emit(Event{Type: EventPlanned, Plan: &plan})
 	s.warnAll(plan.Warnings)
 	return s.prepare(facts, plan.Workloads)
+}
+
+// clear ends what is left of a session whose holder is gone.
+func (s *Session) clear(ctx context.Context) error {
+	o, err := s.store.Load(ctx)
+	if errors.Is(err, journal.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	leases, ok := s.Lifecycle.Lease.(restore.Lease)
+	if !ok {
+		return s.foreign(o)
+	}
+	r, err := restore.New(restore.Config{REST: s.REST, Namespace: s.Namespace, Target: s.Lifecycle.Target, Lease: leases, By: s.Lifecycle.Actor, Log: s.Log})
+	if err != nil {
+		return err
+	}
+	report, err := r.Restore(ctx, restore.Request{Reason: "another takeover begins"})
+	if errors.Is(err, lease.ErrHeld) {
+		return errors.Join(s.foreign(o), err)
+	}
+	if err != nil && !errors.Is(err, journal.ErrNone) {
+		return fmt.Errorf("put back what the takeover by %s has left: %w", o.Document.User, err)
+	}
+	s.emit(Event{Type: EventWarning, Reason: fmt.Sprintf("the takeover by %s, whose lease has ended, was put back: %s", o.Document.User, report.Reason)})
+	return nil
 }
 
 // remember finds the workloads of a session that goes on.

@@ -150,6 +150,7 @@ type Session struct {
 	version string // of doc in the journal
 	parts   []*part
 	held    *lease.Held
+	over    chan struct{} // Run has ended; nil if it does not run
 
 	// What follows belongs to the goroutine of Run or Finish.
 	recorded bool // there is a session object

@@ -11,6 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 )
 
 // running is a session that runs.
@@ -102,28 +103,28 @@ func (r *running) order(want ...takeover.EventType) {
 
 func TestSession(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, devtest.Cluster(t))
-	before := s.specs()
-	s.write(map[string]string{"api/main.txt": "api 2\n"})
-	c := s.takeover()
-	local := &workstation{}
+	s := takeovertest.NewShop(t, devtest.Cluster(t))
+	before := s.Specs()
+	s.Write(map[string]string{"api/main.txt": "api 2\n"})
+	c := s.Config()
+	local := &takeovertest.Workstation{}
 	c.Workstation = local
 	r := begin(t, c)
 	r.until(takeover.EventServing, 1)
-	if got := s.spec("api"); !strings.Contains(got, "pharos-agent@sha256:") || !strings.Contains(got, `"/pharos-agent","probe"`) || strings.Contains(got, `"serve"`) {
+	if got := s.Spec("api"); !strings.Contains(got, "pharos-agent@sha256:") || !strings.Contains(got, `"/pharos-agent","probe"`) || strings.Contains(got, `"serve"`) {
 		t.Errorf("taken over, api is %s", got)
 	}
-	if s.spec("mail") != before["mail"] {
+	if s.Spec("mail") != before["mail"] {
 		t.Error("mail is not as it was")
 	}
-	if names := local.names(); !slices.Equal(names, []string{"api"}) {
+	if names := local.Names(); !slices.Equal(names, []string{"api"}) {
 		t.Errorf("there run %v", names)
 	}
-	if _, err := s.lifecycle().TryBorrow(t.Context(), lifecycle.BorrowRequest{Holder: "x", Purpose: "a look"}); !errors.Is(err, lifecycle.ErrBlocked) {
+	if _, err := s.Lifecycle().TryBorrow(t.Context(), lifecycle.BorrowRequest{Holder: "x", Purpose: "a look"}); !errors.Is(err, lifecycle.ErrBlocked) {
 		t.Errorf("somebody else could borrow it: %v", err)
 	}
 	// Another session in the same checkout.
-	second, err := takeover.New(s.takeover())
+	second, err := takeover.New(s.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,8 @@ func TestSession(t *testing.T) {
 	}
 	r.order(takeover.EventStarted, takeover.EventPlanned, takeover.EventPublished, takeover.EventLeaseAcquired, takeover.EventRecorded, takeover.EventReady,
 		takeover.EventDiverted, takeover.EventServing, takeover.EventRestored, takeover.EventAgentsGone, takeover.EventStopped, takeover.EventForgotten, takeover.EventReturned, takeover.EventFinished)
-	s.whole(before)
-	if names := local.names(); len(names) > 0 {
+	s.Whole(before)
+	if names := local.Names(); len(names) > 0 {
 		t.Errorf("afterwards there run %v", names)
 	}
 }

@@ -1,0 +1,216 @@
+package guardian
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+)
+
+// Error is what a guardian answered that was asked for something.
+type Error struct {
+	Text string
+	// Class is that of the Line.
+	Class string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Is reports that it is the error of its class.
+func (e *Error) Is(target error) bool {
+	switch e.Class {
+	case "blocked":
+		return target == lifecycle.ErrBlocked
+	case "source":
+		return target == lifecycle.ErrSource
+	case "unhealthy":
+		return target == lifecycle.ErrUnhealthy
+	case "unreachable":
+		return target == lifecycle.ErrUnreachable
+	}
+	return false
+}
+
+// Client asks a guardian. It is safe for concurrent use: each call has a connection of
+// its own.
+type Client struct{ place place }
+
+// Connect finds the guardian of a folder, and asks it for its status. The error matches
+// ErrNotRunning if there is none.
+func Connect(ctx context.Context, folder string) (*Client, error) {
+	p, err := find(folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{p}
+	if _, err := c.Status(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// PID is the process of the guardian.
+func (c *Client) PID() int { return c.place.PID }
+
+// Status returns how the guardian and its session are.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var st *Status
+	err := c.ask(ctx, Request{Op: OpStatus}, func(l Line) error {
+		st = l.Status
+		return nil
+	})
+	if err == nil && st == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return Status{}, err
+	}
+	return *st, nil
+}
+
+// Logs gives what was printed to line, and with follow what is printed until the
+// session ends, or ctx.
+func (c *Client) Logs(ctx context.Context, follow bool, line func(LogLine)) error {
+	return c.ask(ctx, Request{Op: OpLogs, Follow: follow}, func(l Line) error {
+		if l.Log != nil {
+			line(*l.Log)
+		}
+		return nil
+	})
+}
+
+// HandBack hands these workloads back, all without a name, and returns when that is
+// done.
+func (c *Client) HandBack(ctx context.Context, workloads ...string) error {
+	return c.ask(ctx, Request{Op: OpHandBack, Workloads: workloads}, nil)
+}
+
+// Restart starts the processes of these workloads anew, of all without a name; one that
+// is parked, too.
+func (c *Client) Restart(ctx context.Context, workloads ...string) error {
+	return c.ask(ctx, Request{Op: OpRestart, Workloads: workloads}, nil)
+}
+
+// Stop ends the guardian, and leaves the session as it is.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.ask(ctx, Request{Op: OpStop}, nil)
+}
+
+// Attach gives the status, all events so far, and those that come to line, until the
+// session ends, or ctx, which is no error. Requests are sent as they come, until that
+// is closed; nil sends none. An error of line ends it, and is returned.
+func (c *Client) Attach(ctx context.Context, requests <-chan Request, line func(Line) error) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() {
+		err := send(conn, Request{Op: OpAttach})
+		for err == nil {
+			select {
+			case r, ok := <-requests:
+				if !ok {
+					requests = nil
+					continue
+				}
+				err = send(conn, r)
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		sent <- err
+	}()
+	err = receive(ctx, conn, line)
+	cancel()
+	_ = conn.SetWriteDeadline(time.Unix(1, 0))
+	<-sent
+	return err
+}
+
+// ask sends one request, and gives what is answered to line. An answer with an error is
+// returned as an *Error.
+func (c *Client) ask(ctx context.Context, r Request, line func(Line) error) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := send(conn, r); err != nil {
+		return err
+	}
+	if unix, ok := conn.(*net.UnixConn); ok {
+		_ = unix.CloseWrite()
+	}
+	answered := r.Op == OpLogs
+	err = receive(ctx, conn, func(l Line) error {
+		answered = true
+		if l.Type == LineAnswer && l.Error != "" {
+			return &Error{Text: l.Error, Class: l.Class}
+		}
+		if line == nil {
+			return nil
+		}
+		return line(l)
+	})
+	switch {
+	case err == nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil && !answered:
+		return fmt.Errorf("the guardian, process %d, ended before it answered: %w", c.place.PID, io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", c.place.Socket)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, ErrNotRunning // it was killed
+	}
+	return conn, err
+}
+
+func send(conn net.Conn, r Request) error {
+	r.Version = Version
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(append(doc, '\n'))
+	return err
+}
+
+// receive gives lines to line until there are no more, or ctx ends.
+func receive(ctx context.Context, conn net.Conn, line func(Line) error) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	lines := bufio.NewReader(conn)
+	for {
+		doc, err := lines.ReadBytes('\n')
+		switch {
+		case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+			return nil
+		case err != nil:
+			return err
+		}
+		var l Line
+		if err := json.Unmarshal(doc, &l); err != nil {
+			return fmt.Errorf("read what the guardian says: %w", err)
+		}
+		if err := line(l); err != nil {
+			return err
+		}
+	}
+}

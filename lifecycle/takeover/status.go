@@ -1,0 +1,74 @@
+package takeover
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
+)
+
+// Status is how a session is. It has no value of an environment, and no credential.
+type Status struct {
+	Session string `json:"session,omitempty"`
+	Target  string `json:"target"`
+	// Step is the journal's, and Began when the session was planned.
+	Step  journal.Step `json:"step,omitempty"`
+	Began time.Time    `json:"began,omitzero"`
+	// Covers are the Applications that the lease covers. Until is when the lease ends
+	// if it is not renewed; zero while the session does not have it.
+	Covers []string  `json:"covers,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	// Workloads are those of the session.
+	Workloads []WorkloadStatus `json:"workloads"`
+}
+
+// WorkloadStatus is how a workload of a session is.
+type WorkloadStatus struct {
+	Workload  string        `json:"workload"` // "Deployment shop/api"
+	Container string        `json:"container"`
+	Image     string        `json:"image,omitempty"`
+	State     journal.State `json:"state"`
+	// Process is what runs on this machine; nil if nothing does.
+	Process *runtime.State `json:"process,omitempty"`
+	Command []string       `json:"command,omitempty"`
+}
+
+// Status returns how the session is. It asks nobody.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	doc, parts, held := s.doc, slices.Clone(s.parts), s.held
+	processes := make([]Process, len(parts))
+	for i, p := range parts {
+		processes[i] = p.process
+	}
+	s.mu.Unlock()
+	st := Status{Session: doc.Session, Target: s.Lifecycle.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
+	if held != nil {
+		state := held.State()
+		st.Covers, st.Until = state.Covers, state.Expires
+	}
+	for i, p := range parts {
+		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Command: p.workload.Command}
+		for _, d := range doc.Workloads {
+			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
+				w.State = d.State
+			}
+		}
+		if processes[i] != nil {
+			state := processes[i].State()
+			w.Process = &state
+		}
+		st.Workloads = append(st.Workloads, w)
+	}
+	return st
+}
+
+// StatusOf is how a session is that does not run, by its journal.
+func StatusOf(doc journal.Document) Status {
+	st := Status{Session: doc.Session, Target: doc.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
+	for _, w := range doc.Workloads {
+		st.Workloads = append(st.Workloads, WorkloadStatus{Workload: w.Diversion.String(), Container: w.Diversion.Container, State: w.State})
+	}
+	return st
+}
