@@ -204,7 +204,8 @@ func (s *Store) Beat(ctx context.Context, session Session) (Session, error) {
 }
 
 // Delete deletes the object if it is still the one that was read. That it is gone is no
-// error. ErrConflict if it is another one; the Guard's error. One API call.
+// error. ErrConflict if it is another one; the Guard's error. One API call, and one more
+// after an error.
 func (s *Store) Delete(ctx context.Context, session Session) error {
 	if err := s.config.Guard(ctx); err != nil {
 		return fmt.Errorf("delete the session object: %w", err)
@@ -217,6 +218,9 @@ func (s *Store) Delete(ctx context.Context, session Session) error {
 	case err == nil || kubeclient.NotFound(err):
 		return nil
 	case apierrors.IsConflict(err):
+		if _, gerr := s.get(ctx); kubeclient.NotFound(gerr) {
+			return nil // an earlier try has deleted it
+		}
 		err = fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return s.fail("delete", err)

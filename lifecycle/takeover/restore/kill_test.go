@@ -17,6 +17,7 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
 // The test program restores in a process of its own, which can be killed.
@@ -132,8 +133,12 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				if killed := l.run(t); killed != (n <= writes) {
 					t.Errorf("killed: %t", killed)
 				}
-				report := b.pass(b.restorer(b.cluster.Config(), nil))
-				if gone := n > writes || n == writes && late; report.Done == gone {
+				_, err := b.store.Load(t.Context())
+				gone := errors.Is(err, journal.ErrNone)
+				if gone && n < writes || !gone && n > writes {
+					t.Errorf("killed at write %d, the session object: %v", n, err)
+				}
+				if report := b.pass(b.restorer(b.cluster.Config(), nil)); report.Done == gone {
 					t.Errorf("got %+v", report)
 				}
 				b.whole(false)
