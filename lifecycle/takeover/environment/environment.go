@@ -48,6 +48,9 @@ func (v Var) LogValue() slog.Value { return slog.StringValue(v.String()) }
 type Environment struct {
 	// Vars are sorted by name.
 	Vars []Var
+	// Args are the arguments of a Go program for which Run has none: those of the
+	// manifest. No secret is among them.
+	Args []string
 	// Files are the mounted files that were asked for, sorted by path.
 	Files []File
 	// Missing are names that Run.Env lists and the container has no variable of,
@@ -107,10 +110,11 @@ func (e Environment) LogValue() slog.Value { return slog.StringValue(e.String())
 func (e Environment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Vars    []Var    `json:"vars"`
+		Args    []string `json:"args,omitempty"`
 		Files   []string `json:"files,omitempty"`
 		Missing []string `json:"missing,omitempty"`
 		Notices []string `json:"notices,omitempty"`
-	}{e.Vars, e.paths(), e.Missing, e.Notices})
+	}{e.Vars, e.Args, e.paths(), e.Missing, e.Notices})
 }
 
 // paths are those of all files, in the container.

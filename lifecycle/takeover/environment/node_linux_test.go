@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -249,4 +252,115 @@ func resolved(t *testing.T, reader environment.Reader, q environment.Request) ma
 		got[v.Name] = v.Value()
 	}
 	return got
+}
+
+// Of mounted files, what the kubelet shows a container is what is brought here, but
+// for tokens, which are others.
+func TestFilesAreTheKubelets(t *testing.T) {
+	t.Parallel()
+	n := devtest.Node(t)
+	client, ns := devtest.Client(t, n.Config()), devtest.Namespace(t, n.Cluster)
+	makeSources(t, client, ns, rand.New(rand.NewPCG(7, 8)))
+	binary := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "binary"}, BinaryData: map[string][]byte{"bin": {0, 255, '\n', 0}}, Data: map[string]string{"empty": ""}}
+	if _, err := client.CoreV1().ConfigMaps(ns).Create(t.Context(), binary, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	yes, named := true, func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
+	always := func(path string) []corev1.KeyToPath { return []corev1.KeyToPath{{Key: "always", Path: path}} }
+	wanted := []string{"/m/config", "/m/secret", "/m/down", "/m/projected", "/m/one", "/m/deep", environment.ServiceAccountPath}
+	pod := run(t, client, ns, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "files", Labels: map[string]string{"b": "2", "a": "1"}, Annotations: map[string]string{"q": "a \"quoted\"\nline"}},
+		Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Volumes: []corev1.Volume{
+				{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: named("binary")}}},
+				{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s1", Optional: &yes, Items: append(always("a/b/c"), corev1.KeyToPath{Key: "none", Path: "none"})}}},
+				{Name: "down", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{
+					{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}, {Path: "in/name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}},
+					{Path: "annotation", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['q']"}},
+					{Path: "cpu", ResourceFieldRef: &corev1.ResourceFieldSelector{ContainerName: "main", Resource: "limits.cpu", Divisor: resource.MustParse("1m")}},
+				}}}},
+				{Name: "projected", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("cm0")}},
+					{Secret: &corev1.SecretProjection{LocalObjectReference: named("s0")}},
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("none"), Optional: &yes}},
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("cm2"), Items: always("x/y/z")}},
+				}}}},
+			},
+			Containers: []corev1.Container{{
+				Name: "main", Image: n.Busybox(),
+				Command: []string{"/bin/sh", "-c", `find -L /m ` + environment.ServiceAccountPath + ` -type f ! -path '*/..*' | while read f; do echo "$f $(base64 $f | tr -d '\n')"; done`},
+				VolumeMounts: []corev1.VolumeMount{
+					{Name: "config", MountPath: "/m/config"}, {Name: "secret", MountPath: "/m/secret"}, {Name: "down", MountPath: "/m/down/"}, {Name: "projected", MountPath: "/m/projected"},
+					{Name: "config", MountPath: "/m/one", SubPath: "bin"}, {Name: "projected", MountPath: "/m/deep", SubPath: "x/y"},
+				},
+			}},
+		},
+	})
+	out, err := client.CoreV1().Pods(ns).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		want[path] = text
+	}
+	folder, err := environment.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := folder.Wipe(); err != nil {
+			t.Error(err)
+		}
+	}()
+	reader, err := environment.NewReader(n.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of the template, where the token's mount is not yet, and of the pod.
+	template := *pod.DeepCopy()
+	template.Spec.Volumes = slices.DeleteFunc(template.Spec.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") })
+	main := &template.Spec.Containers[0]
+	main.VolumeMounts = slices.DeleteFunc(main.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(m.Name, "kube-api-access-") })
+	if len(main.VolumeMounts)+1 != len(pod.Spec.Containers[0].VolumeMounts) {
+		t.Fatal("the pod has no token")
+	}
+	for _, of := range []*corev1.Pod{pod, &template} {
+		q := environment.Request{Namespace: ns, Pod: corev1.PodTemplateSpec{ObjectMeta: of.ObjectMeta, Spec: of.Spec}, Live: pod, Container: "main", Folder: folder.Path()}
+		for _, path := range wanted {
+			q.Run.Files = append(q.Run.Files, catalogue.RunFiles{Path: path})
+		}
+		e, err := environment.Resolve(t.Context(), reader, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := folder.Write(t.Context(), reader, e, nil); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		err = filepath.WalkDir(folder.Path(), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			got[strings.TrimPrefix(path, folder.Path())] = base64.StdEncoding.EncodeToString(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const token = environment.ServiceAccountPath + "/token"
+		if got[token] == "" || want[token] == "" || got[token] == want[token] {
+			t.Error("there are no two tokens")
+		}
+		got[token] = want[token]
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-kubelet +written\n%s", diff)
+		}
+	}
+	if len(want) < 14 {
+		t.Errorf("that compares little: %v", want)
+	}
 }

@@ -22,8 +22,9 @@ const FilesVariable = "PHAROS_FILES"
 type Request struct {
 	// Namespace is the workload's. Required.
 	Namespace string
-	// Pod is the template of the workload's pods, or what a pod that runs has of it,
-	// with all that admission put there. Required.
+	// Pod is the template of the workload's pods as it was before anything of it was
+	// replaced, or what a pod that runs has of it, with all that admission put there.
+	// Required.
 	Pod corev1.PodTemplateSpec
 	// Container is the name of the container whose environment it is. Required.
 	Container string
@@ -75,6 +76,10 @@ func Resolve(ctx context.Context, r Reader, q Request) (Environment, error) {
 	}
 	notices, err := rewrite(values, q)
 	e.Notices, errs = append(e.Notices, notices...), append(errs, err)
+	if q.Run.Go != nil && q.Run.Go.Args == nil {
+		e.Args, err = c.args(ctx)
+		errs = append(errs, err)
+	}
 	files, err := c.files(ctx)
 	errs = append(errs, err, tellFiles(values, q, files))
 	if err := errors.Join(errs...); err != nil {

@@ -320,3 +320,34 @@ func TestNames(t *testing.T) {
 		t.Error("a container that does not exist has names")
 	}
 }
+
+// A Go program gets the arguments of the manifest, unless a secret is among them.
+func TestArgs(t *testing.T) {
+	t.Parallel()
+	c := corev1.Container{
+		Command: []string{"/api", "serve", "$(LEVEL)"}, Args: []string{"--web=$(WEB_API_SERVICE_HOST)", "$$(LEVEL)", "$(NONE)"},
+		Env: []corev1.EnvVar{configMapKey("LEVEL", "app", "LOG", false), secretKey("PW", "db", "password", false), {Name: "DSN", Value: "at $(PW)"}},
+	}
+	q := request(c)
+	q.Run.Go = &catalogue.GoRun{}
+	e, err := Resolve(t.Context(), shop(), q)
+	if err != nil || len(e.Vars) > 0 {
+		t.Fatal(e, err)
+	}
+	if diff := cmp.Diff([]string{"serve", "info", "--web=10.0.0.7", "$(LEVEL)", "$(NONE)"}, e.Args); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	q.Pod.Spec.Containers[0].Args = []string{"a", "--dsn=$(DSN)"}
+	_, err = Resolve(t.Context(), shop(), q)
+	if want := "argument 4 of the container: variable DSN (the manifest): is a secret"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	q.Run.Go.Args = []string{"--dev"}
+	r := shop()
+	if e, err := Resolve(t.Context(), r, q); err != nil || e.Args != nil || len(r.reads()) > 0 {
+		t.Error(e.Args, err, r.reads())
+	}
+	if q.Pod.Spec.Containers[0].Command[1] != "serve" || len(q.Pod.Spec.Containers[0].Command) != 3 {
+		t.Error("the request is changed")
+	}
+}
