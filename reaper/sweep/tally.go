@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,12 +16,19 @@ type tally struct {
 
 	mu     sync.Mutex
 	report Report
-	// at is the resource that is looked at, found how many findings it has.
-	at ResourceCounts
-	// first is the index of its first finding; omitted how many of it are only counted.
-	first, omitted int
+	parts  []*part
+	// findings are how many all parts have.
+	findings int
 	// ending are the namespaces that are being deleted, or would be.
 	ending map[string]bool
+}
+
+// part is what is told of one list.
+type part struct {
+	tally    *tally
+	counts   ResourceCounts
+	findings []Finding
+	omitted  int // findings that are only counted
 }
 
 func newTally(o PassOptions, dryRun bool) *tally {
@@ -33,77 +41,81 @@ func newTally(o PassOptions, dryRun bool) *tally {
 	return t
 }
 
-// begin begins with a resource, end ends it.
-func (t *tally) begin(r Resource) {
+// begin begins with a list of a resource.
+func (t *tally) begin(r Resource) *part {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.at, t.first, t.omitted = ResourceCounts{Resource: r.String()}, len(t.report.Findings), 0
-}
-
-func (t *tally) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.FindingsOmitted += t.omitted
-	if t.at.Seen > 0 {
-		t.report.Resources = append(t.report.Resources, t.at)
-	}
+	p := &part{tally: t, counts: ResourceCounts{Resource: r.String()}}
+	t.parts = append(t.parts, p)
+	return p
 }
 
 // again forgets what will be seen once more: all but what was ended.
-func (t *tally) again() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.at.Counts
-	t.at.Counts = Counts{Seen: c.Deleted + c.Gone, Deleted: c.Deleted, Gone: c.Gone}
-	t.report.Findings, t.omitted = t.report.Findings[:t.first], 0
+func (p *part) again() {
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	c := p.counts.Counts
+	p.counts.Counts = Counts{Seen: c.Deleted + c.Gone, Deleted: c.Deleted, Gone: c.Gone}
+	p.tally.findings -= len(p.findings)
+	p.findings, p.omitted = nil, 0
 }
 
 // seen counts an object that was not to be ended.
-func (t *tally) seen(i Item) {
+func (p *part) seen(i Item) {
 	if i.Outcome == Refused {
-		t.find(i, i.Decision.Reason, i.Decision.Message)
+		p.find(i, i.Decision.Reason, i.Decision.Message)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.at.Seen++
-	t.at.add(i.Outcome, 1)
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	p.counts.Seen++
+	p.counts.add(i.Outcome, 1)
 	if i.Resource.isNamespaces() && i.Decision.Reason == reaper.Terminating {
-		t.ending[i.Object.Name] = true
+		p.tally.ending[i.Object.Name] = true
 	}
+}
+
+// covered counts objects that end with their namespace.
+func (p *part) covered(n int) {
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	p.counts.Seen += n
+	p.counts.add(Kept, n)
 }
 
 // ended counts an object that was to be ended, and tells of it.
-func (t *tally) ended(i Item) {
+func (p *part) ended(i Item) {
 	switch {
 	case i.Err != nil:
-		t.find(i, Failed, i.Err.Error())
+		p.find(i, Failed, i.Err.Error())
 	case i.Outcome == Refused:
-		t.find(i, i.Decision.Reason, i.Decision.Message)
+		p.find(i, i.Decision.Reason, i.Decision.Message)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.at.Seen++
-	t.at.add(i.Outcome, 1)
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	p.counts.Seen++
+	p.counts.add(i.Outcome, 1)
 	if i.Resource.isNamespaces() && (i.Outcome == Deleted || i.Outcome == WouldDelete) {
-		t.ending[i.Object.Name] = true
+		p.tally.ending[i.Object.Name] = true
 	}
-	t.each(i)
+	p.tally.each(i)
 }
 
-func (t *tally) endsWithNamespace(o reaper.Object) bool {
+// ends says that a namespace is being deleted, or would be.
+func (t *tally) ends(namespace string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return o.Namespace != "" && t.ending[o.Namespace]
+	return namespace != "" && t.ending[namespace]
 }
 
-func (t *tally) find(i Item, reason reaper.Reason, message string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.report.Findings) >= t.max {
-		t.omitted++
+func (p *part) find(i Item, reason reaper.Reason, message string) {
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	if p.tally.findings >= p.tally.max {
+		p.omitted++
 		return
 	}
-	t.report.Findings = append(t.report.Findings, Finding{
+	p.tally.findings++
+	p.findings = append(p.findings, Finding{
 		Resource: i.Resource.String(), Namespace: i.Object.Namespace, Name: i.Object.Name, UID: i.Object.UID,
 		Reason: reason, Message: message, Held: i.Held, Gaps: i.Gaps,
 	})
@@ -112,7 +124,32 @@ func (t *tally) find(i Item, reason reaper.Reason, message string) {
 func (t *tally) gap(g Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.report.Gaps = append(t.report.Gaps, g)
+	if !slices.Contains(t.report.Gaps, g) {
+		t.report.Gaps = append(t.report.Gaps, g)
+	}
+}
+
+// finish puts the report together, when nothing is counted any more.
+func (t *tally) finish(at time.Time) Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := map[string]int{}
+	for _, p := range t.parts {
+		t.report.Findings = append(t.report.Findings, p.findings...)
+		t.report.FindingsOmitted += p.omitted
+		if p.counts.Seen == 0 {
+			continue
+		}
+		n, there := of[p.counts.Resource]
+		if !there {
+			n = len(t.report.Resources)
+			of[p.counts.Resource] = n
+			t.report.Resources = append(t.report.Resources, ResourceCounts{Resource: p.counts.Resource})
+		}
+		t.report.Resources[n].sum(p.counts.Counts)
+	}
+	t.report.finish(at)
+	return t.report
 }
 
 // stuck says since when an object is being deleted.
