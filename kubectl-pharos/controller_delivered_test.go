@@ -23,6 +23,35 @@ import (
 // runs what deploy has installed, as the account that it has installed.
 func deployedController(t *testing.T, c *devenv.Cluster, target, asked string) *replica {
 	t.Helper()
+	dir := askingRepository(t, target, asked)
+	if code, _, errOut := plugin(t, devtest.Kubeconfig(t, c.Config()), "deploy", "--repo", dir, "--controller-image", "registry.invalid/pharos"); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	admin := devtest.Client(t, c.Config())
+	d, err := admin.AppsV1().Deployments(target).Get(t.Context(), "pharos-"+target+"-controller", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := d.Spec.Template.Spec
+	token, err := admin.CoreV1().ServiceAccounts(target).CreateToken(t.Context(), pod.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(c.Config())
+	config.BearerToken = token.Status.Token
+	args := pod.Containers[0].Args
+	for i, a := range args {
+		if strings.HasPrefix(a, "--health-address=") {
+			args[i] = "--health-address=127.0.0.1:0"
+		}
+	}
+	return startController(t, devtest.Kubeconfig(t, config), args...)
+}
+
+// askingRepository is one whose target, in the namespace of its name, asks this of its
+// controller.
+func askingRepository(t *testing.T, target, asked string) string {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"pharos.yaml": `apiVersion: pharos.dev/v1alpha1
@@ -55,28 +84,21 @@ spec:
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	if code, _, errOut := plugin(t, devtest.Kubeconfig(t, c.Config()), "deploy", "--repo", dir, "--controller-image", "registry.invalid/pharos"); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, errOut)
-	}
-	admin := devtest.Client(t, c.Config())
-	d, err := admin.AppsV1().Deployments(target).Get(t.Context(), "pharos-"+target+"-controller", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pod := d.Spec.Template.Spec
-	token, err := admin.CoreV1().ServiceAccounts(target).CreateToken(t.Context(), pod.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := rest.AnonymousClientConfig(c.Config())
-	config.BearerToken = token.Status.Token
-	args := pod.Containers[0].Args
-	for i, a := range args {
-		if strings.HasPrefix(a, "--health-address=") {
-			args[i] = "--health-address=127.0.0.1:0"
+	return dir
+}
+
+// Without an image there is no controller to ask.
+func TestDeployWithoutControllerImage(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	ns, kubeconfig := devtest.Namespace(t, c), devtest.Kubeconfig(t, c.Config())
+	const warning = "warning: the target's spec.controller is not looked at without --controller-image"
+	for asked, want := range map[string]bool{"{}": false, "{sweep: [configmaps]}": true, "{inventory: true}": true} {
+		code, out, errOut := plugin(t, kubeconfig, "deploy", "--repo", askingRepository(t, ns, asked), "--print", "all")
+		if code != exitDone || strings.Contains(errOut, warning) != want || strings.Contains(out, "--sweep") {
+			t.Errorf("%s: exit code %d\n%s", asked, code, errOut)
 		}
 	}
-	return startController(t, devtest.Kubeconfig(t, config), args...)
 }
 
 // With one setting of the target, deploy delivers a controller that ends what is

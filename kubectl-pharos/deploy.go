@@ -101,6 +101,9 @@ func (o *deployOptions) prepare(ctx context.Context) (*lifecycle.Lifecycle, life
 		return nil, r, f, err
 	}
 	f.Target = t.Name
+	if asked := t.Controller; o.controller == "" && (len(asked.Sweep) > 0 || asked.Inventory) {
+		linef(o.ErrOut, "warning: the target's spec.controller is not looked at without --controller-image, which installs the controller that it is for")
+	}
 	if err := o.warnUnheeded(ctx, o.ErrOut, commit); err != nil {
 		return nil, r, f, err
 	}
