@@ -36,28 +36,36 @@ type watched struct {
 	gap      string // why it is not covered, or empty
 }
 
-// notListed is the gap of a resource that the sweep begins with.
-const notListed = "its objects are not listed yet"
+// The gaps that the sweep, and each of its resources, begins with.
+const (
+	discovery     = "discovery"
+	notDiscovered = "it has not answered yet"
+	notListed     = "its objects are not listed yet"
+)
 
 func newCoverage(e *Ender, s *store, c SweeperConfig) *coverage {
 	return &coverage{
 		ender: e, store: s, names: c.Resources, only: c.Namespace, every: c.Discover, anew: make(chan struct{}, 1),
-		watches: map[string]*watched{}, gaps: []Gap{{What: "discovery", Why: "it has not answered yet"}},
+		watches: map[string]*watched{}, gaps: []Gap{{What: discovery, Why: notDiscovered}},
 	}
 }
 
 // keep keeps the watches until ctx ends, and returns when they have.
 func (c *coverage) keep(ctx context.Context) {
-	for ctx.Err() == nil {
+	for failed := rewatchFirst; ctx.Err() == nil; {
+		pause := c.every
 		all, stale, err := c.ender.discover(ctx)
-		if err != nil {
-			c.undiscovered(err)
-		} else {
+		switch {
+		case err == nil:
 			chosen, gaps := choose(c.names, all, stale)
 			c.update(ctx, chosen, gaps, stale)
+			failed = rewatchFirst
+		case ctx.Err() == nil: // nobody knows what there is: nothing is absent for that
+			c.lack([]Gap{{What: discovery, Why: err.Error()}})
+			pause, failed = min(failed, pause), min(2*failed, rewatchMost)
 		}
 		select {
-		case <-time.After(c.every):
+		case <-time.After(pause):
 		case <-c.anew:
 		case <-ctx.Done():
 		}
@@ -67,18 +75,30 @@ func (c *coverage) keep(ctx context.Context) {
 	}
 }
 
-// undiscovered takes over that nobody knows what there is: nothing is absent for that.
-func (c *coverage) undiscovered(err error) {
+// lack takes over the gaps of discovery, and logs which are new and which are closed.
+func (c *coverage) lack(gaps []Gap) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gaps = []Gap{{What: "discovery", Why: err.Error()}}
+	log := c.ender.config.Log
+	in := func(gaps []Gap, g Gap) bool {
+		return slices.ContainsFunc(gaps, func(other Gap) bool { return other.What == g.What && other.Why != notDiscovered })
+	}
+	for _, g := range gaps {
+		if !in(c.gaps, g) {
+			log.Warn("objects are not seen", "resource", g.What, "err", g.Why)
+		}
+	}
+	for _, g := range c.gaps {
+		if !in(gaps, g) && g.Why != notDiscovered {
+			log.Info("objects are seen again", "resource", g.What)
+		}
+	}
+	c.gaps = gaps
 }
 
 // update starts and ends watches. Resources of groups that do not answer stay.
 func (c *coverage) update(ctx context.Context, chosen []Resource, gaps []Gap, stale []schema.GroupVersion) {
-	c.mu.Lock()
-	c.gaps = gaps
-	c.mu.Unlock()
+	c.lack(gaps)
 	for _, w := range c.running() {
 		unknown := slices.ContainsFunc(stale, func(gv schema.GroupVersion) bool { return gv.Group == w.resource.Group })
 		if !slices.Contains(chosen, w.resource) && !unknown {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -27,6 +28,8 @@ type fake struct {
 	resources []string
 	// slow has a request wait; its error is the connection's.
 	slow func(*http.Request) error
+	// log is the Ender's; nil discards.
+	log *slog.Logger
 	// due is when all objects end; the beginning of the bubble if it is zero.
 	due time.Time
 
@@ -113,7 +116,7 @@ func hang(r *http.Request) error {
 // ender is an Ender of the server.
 func (f *fake) ender(t *testing.T) *Ender {
 	t.Helper()
-	e, err := New(Config{REST: &rest.Config{Host: "http://api.example", Transport: f}, DeletesPerSecond: -1, Events: true})
+	e, err := New(Config{REST: &rest.Config{Host: "http://api.example", Transport: f}, DeletesPerSecond: -1, Events: true, Log: f.log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func TestNamespaceThatIsChangedBetweenTheLooks(t *testing.T) {
 // is left out.
 func endsNamespaces(t *testing.T, e *sweep.Ender, leftOut ...string) []rbacv1.PolicyRule {
 	t.Helper()
-	all, gaps, err := e.Resources(t.Context(), []string{sweep.Everything, "secrets"})
+	all, gaps, err := e.Resources(t.Context(), []string{sweep.Everything, "secrets", "endpoints"})
 	if err != nil || len(gaps) > 0 {
 		t.Fatal(gaps, err)
 	}

@@ -1,9 +1,11 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -239,6 +241,40 @@ func TestLatenessIsNotThatOfTheEvent(t *testing.T) {
 		}}
 		if late := sweeps(t, f, 0); late > time.Second {
 			t.Errorf("it was %s late", late)
+		}
+	})
+}
+
+// After an outage it is not waited for the next time that discovery is asked anyway, and
+// the log names what is not seen, once.
+func TestDiscoveryAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var said bytes.Buffer
+		f := &fake{log: slog.New(slog.NewTextHandler(&said, nil)), slow: func(*http.Request) error {
+			if time.Since(began) < time.Minute {
+				return errors.New("connection refused")
+			}
+			return nil
+		}}
+		e := f.ender(t)
+		c := newCoverage(e, newStore(e.config), SweeperConfig{Resources: []string{"things"}, Discover: time.Hour})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.keep(ctx) }()
+		<-time.After(2 * time.Minute) // by the clock of the bubble
+		if gaps := c.missing(); len(gaps) != 1 || gaps[0].What != "things" {
+			t.Errorf("a minute after it the gaps are %v", gaps)
+		}
+		cancel()
+		<-done
+		for line, want := range map[string]int{
+			`msg="objects are not seen" resource=discovery`: 1, `msg="objects are seen again" resource=discovery`: 1, `msg="objects are not seen" resource=things`: 1, "msg=": 3,
+		} {
+			if got := strings.Count(said.String(), line); got != want {
+				t.Errorf("%d times %q, want %d:\n%s", got, line, want, &said)
+			}
 		}
 	})
 }
