@@ -49,8 +49,11 @@ func short(s *wire.Session) {
 func TestHTTPGoesToTheProcess(t *testing.T) {
 	t.Parallel()
 	process := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Agent", r.UserAgent())
-		io.Copy(w, r.Body)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Write(body)
 	}))
 	defer process.Close()
 	f := start(t, short, wire.Port{Number: 8080, Probes: []string{wire.ProbeHTTP}}, wire.Port{Number: 9090})
