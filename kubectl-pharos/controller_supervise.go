@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle/controller"
 )
 
@@ -21,7 +22,7 @@ type superviseFlags struct {
 
 func (s *superviseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&s.namespaces, "supervise", nil, "Namespaces of which the leader restarts, within a budget, the workloads with the label pharos.dev/supervise=true. The default is none")
+	f.StringSliceVar(&s.namespaces, "supervise", nil, "Namespaces of which the leader restarts, within a budget, the workloads with the label "+keys.Supervise+"="+keys.SuperviseTrue+". The default is none")
 	f.DurationVar(&s.patience, "supervise-patience", 10*time.Minute, "With --supervise, how long a pod may be unready until that is a failure")
 	s.patient = func() bool { return f.Changed("supervise-patience") }
 	_ = cmd.RegisterFlagCompletionFunc("supervise", cobra.NoFileCompletions)
