@@ -253,7 +253,7 @@ func TestRenew(t *testing.T) {
 		go func() { done <- folder.Renew(ctx, r, e, secret, failed) }()
 		at := func(d time.Duration, tokens, failed int) {
 			t.Helper()
-			time.Sleep(d)
+			<-time.After(d) // by the clock of the bubble
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
@@ -285,7 +285,7 @@ func TestRenew(t *testing.T) {
 		if err := folder.Wipe(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute) // by the clock of the bubble
 		if err := <-done; err != nil {
 			t.Error(err)
 		}

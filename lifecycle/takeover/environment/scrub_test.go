@@ -172,16 +172,16 @@ func TestScrubberIsPatient(t *testing.T) {
 			}
 		}
 		write("name: h", "name: ")
-		time.Sleep(patience)
+		<-time.After(patience) // by the clock of the bubble
 		synctest.Wait()
 		write("", "name: h")
 		write("unter2!.", "name: h***.")
 		write("hun", "name: h***.")
-		time.Sleep(patience)
+		<-time.After(patience) // by the clock of the bubble
 		synctest.Wait()
 		write("t\n", "name: h***.hunt\n")
 		write("hunter", "name: h***.hunt\n")
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour) // by the clock of the bubble
 		synctest.Wait()
 		write("", "name: h***.hunt\n") // so much of a secret is kept
 		write("2?", "name: h***.hunt\nhunter2?")
