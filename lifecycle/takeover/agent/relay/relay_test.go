@@ -16,9 +16,19 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
+// exampleKey is the host key of examples.
+var exampleKey = must(ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))))
+
+func must(s ssh.Signer, err error) ssh.Signer {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // stream is both ends of an SSH connection over loopback.
 type stream struct {
-	from, to *ssh.ServerConn // from opens channels to the client
+	from     *ssh.ServerConn // opens channels to the client
 	client   ssh.Conn
 	incoming <-chan ssh.NewChannel
 }
@@ -297,5 +307,78 @@ func TestEarlyAnswerIsWhole(t *testing.T) {
 	got, err := io.ReadAll(j.caller)
 	if err != nil || !bytes.Equal(got, answer) {
 		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+}
+
+// A peer that reports more than it got is cut off, and nobody else is.
+func TestBrokenPeer(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	caller, accepted := tcpPair(t)
+	r := relay.New(relay.Config{})
+	channels := make(chan ssh.Channel, 1)
+	go func() {
+		channel, requests, err := (<-s.incoming).Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go ssh.DiscardRequests(requests)
+		channels <- channel
+	}()
+	channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Join(relay.Pair{Conn: accepted, Channel: channel, Requests: requests})
+		done <- err
+	}()
+	write(t, caller, []byte("request"))
+	peer := <-channels
+	read(t, peer, []byte("request"))
+	if _, err := peer.SendRequest(wire.RequestConsumed, false, ssh.Marshal(wire.Consumed{Bytes: 1000})); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil {
+		t.Error("the peer was believed")
+	}
+	other := s.join(t, r, relay.New(relay.Config{}), false)
+	write(t, other.caller, []byte("request"))
+	read(t, other.process, []byte("request"))
+}
+
+// What was written before a close is sent.
+func TestTransportSendsBeforeItCloses(t *testing.T) {
+	t.Parallel()
+	near, far := tcpPair(t)
+	data := random(t, 1<<20)
+	go func() {
+		w := relay.Transport(near)
+		w.Write(data[:1<<19])
+		w.Write(data[1<<19:])
+		w.Close()
+		if _, err := w.Write([]byte("late")); err == nil {
+			t.Error("written after the close")
+		}
+	}()
+	got, err := io.ReadAll(far)
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// A write does not wait for the other end, and a close does not wait for long.
+func TestTransportDoesNotWait(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe() // nobody reads
+	defer far.Close()
+	w := relay.Transport(near)
+	for range 100 {
+		write(t, w, make([]byte, 10000))
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }
