@@ -91,8 +91,8 @@ type Config struct {
 	// Store keeps the restart budget: supervise.NewFile, in a folder of its own.
 	// Required.
 	Store supervise.Store
-	// Policy is the restart budget. Where it is zero the default is 5 restarts, the
-	// first at once and the next after pauses of 1 s that double up to 30 s.
+	// Policy is the restart budget. The default of Pause is 1 s, and that of
+	// LongestPause 30 s; the first restart comes at once. Failures is always 1.
 	Policy supervise.Policy
 	// Temp is an existing folder, absolute, in which a private one for programs that
 	// are built is made, and removed at the end. Required for Go.
@@ -196,30 +196,3 @@ type Event struct {
 	Reason     string        `json:"reason,omitzero"`
 	Next       time.Time     `json:"next,omitzero"`
 }
-
-// Local runs processes on this machine.
-type Local struct {
-	config Config
-}
-
-var _ Runtime = (*Local)(nil)
-
-// New returns the Runtime of a process on this machine. The error matches
-// ErrInvalid and has every rule that is broken, or is ErrUnsupported.
-func New(c Config) (*Local, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// Run implements Runtime.
-func (l *Local) Run(ctx context.Context) error { return errors.ErrUnsupported }
-
-// Dial implements Runtime.
-func (l *Local) Dial(ctx context.Context, port uint16) (net.Conn, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// State implements Runtime.
-func (l *Local) State() State { return State{Phase: Stopped} }
-
-// Restart implements Runtime.
-func (l *Local) Restart(ctx context.Context) error { return errors.ErrUnsupported }

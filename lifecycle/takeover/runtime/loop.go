@@ -1,0 +1,388 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle/supervise"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/watch"
+)
+
+// loop is one Run. All but what it starts happens in one goroutine.
+type loop struct {
+	*Local
+	out        *lines
+	builder    *builder
+	supervisor *supervise.Supervisor
+
+	revision   string
+	program    string // that was built
+	generation int
+	process    *process
+	probing    func() // ends the watching of its ports
+	failure    string // why none runs, if it should
+	announced  bool   // the failure was told
+	parked     bool
+	ending     bool
+	polling    string
+	due        <-chan time.Time // the next look at a crash
+
+	building func() // ends the build under way; nil if none is
+	built    chan built
+}
+
+func (o *loop) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	changes, failed := make(chan watch.Change), make(chan error, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		failed <- watch.Run(ctx, watch.Config{
+			Root: o.config.Root, Files: o.config.Inputs, Env: o.config.Environ, Polling: o.config.Polling,
+			Changed: func(c watch.Change) {
+				select {
+				case changes <- c:
+				case <-ctx.Done():
+				}
+			},
+		})
+	})
+	defer watching.Wait()
+	defer cancel()
+	defer o.end()
+	for {
+		var ended <-chan struct{}
+		if o.process != nil {
+			ended = o.process.ended
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case c := <-changes:
+			o.changed(ctx, c)
+		case b := <-o.built:
+			o.finished(ctx, b)
+		case <-ended:
+			o.crashed(ctx, o.process.failure())
+		case <-o.due:
+			o.step(ctx)
+		case <-o.asks:
+			o.asked(ctx)
+		}
+	}
+}
+
+// changed takes up an edit.
+func (o *loop) changed(ctx context.Context, c watch.Change) {
+	first := o.revision == ""
+	if c.Polling != o.polling {
+		o.polling = c.Polling
+		o.tell(Event{Type: EventPolling, Reason: c.Polling})
+	}
+	if o.revision == string(c.State) {
+		return
+	}
+	o.revision = string(c.State)
+	if first {
+		if o.step(ctx); !o.parked { // it may have been before this process
+			o.deliver(ctx)
+		}
+		return
+	}
+	e := Event{Type: EventChanged, Paths: c.Paths}
+	if c.Others > 0 {
+		e.Reason = fmt.Sprintf("and %d more", c.Others)
+	}
+	o.tell(e)
+	if o.process != nil && o.builder == nil {
+		switch o.config.Reload {
+		case catalogue.ReloadSelf:
+			o.step(ctx)
+			return
+		case catalogue.ReloadSignal:
+			o.signal(ctx)
+			return
+		}
+	}
+	o.deliver(ctx)
+}
+
+// deliver has a process run what the working tree holds.
+func (o *loop) deliver(ctx context.Context) {
+	if o.builder == nil {
+		o.swap(ctx)
+		return
+	}
+	o.stopBuilding()
+	building, cancel := context.WithCancel(ctx)
+	done := make(chan built, 1)
+	go func() { done <- o.builder.build(building) }()
+	o.built = done
+	o.building = func() {
+		cancel()
+		<-done // so that it writes no more
+	}
+	o.change(func(s *State) {
+		s.Building = true
+		if o.process == nil {
+			s.Phase = Building
+		}
+	})
+	if o.process == nil {
+		o.due = nil
+		o.gate.close()
+	}
+	o.tell(Event{Type: EventBuilding})
+}
+
+func (o *loop) stopBuilding() {
+	if o.building != nil {
+		o.building()
+		o.building, o.built = nil, nil
+	}
+}
+
+// finished takes up a build.
+func (o *loop) finished(ctx context.Context, b built) {
+	o.building, o.built = nil, nil
+	if ctx.Err() != nil {
+		return
+	}
+	if b.err != nil {
+		if b.problems == nil {
+			b.problems = []Problem{{Message: cut(b.err.Error())}}
+		}
+		for line := range splitLines(b.output) {
+			o.out.write([]byte(line))
+		}
+		o.change(func(s *State) {
+			s.Building, s.Problems = false, b.problems
+			if o.process == nil {
+				s.Phase, s.Reason = Failed, "it could not be built"
+			}
+		})
+		if o.process == nil {
+			o.gate.fail("it could not be built")
+		}
+		o.tell(Event{Type: EventBuildFailed, Problems: b.problems, Took: b.took})
+		return
+	}
+	o.change(func(s *State) { s.Building, s.Problems = false, nil })
+	o.tell(Event{Type: EventBuilt, Took: b.took})
+	o.program = b.program
+	o.swap(ctx)
+	o.builder.keep(b.program)
+}
+
+// swap ends the process, if one runs, and starts what is there by now.
+func (o *loop) swap(ctx context.Context) {
+	o.stop(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	o.failure, o.parked, o.due = "", false, nil
+	o.start(ctx)
+	o.step(ctx)
+}
+
+// stop lets requests that are under way end, and ends the process.
+func (o *loop) stop(ctx context.Context) {
+	if o.process == nil {
+		return
+	}
+	o.change(func(s *State) { s.Phase = Swapping })
+	if !o.ending {
+		o.gate.close()
+	}
+	begun := time.Now()
+	o.tell(Event{Type: EventStopping, Generation: o.generation, PID: o.process.pid})
+	draining, cancel := context.WithTimeout(ctx, o.config.Grace/2)
+	o.gate.drain(draining)
+	cancel()
+	o.probing()
+	killed := o.process.stop(max(0, o.config.Grace-time.Since(begun)))
+	e := Event{Type: EventStopped, Generation: o.generation, PID: o.process.pid, Took: time.Since(begun)}
+	if killed {
+		e.Reason = fmt.Sprintf("it was killed, since it had not ended within %s", o.config.Grace)
+	}
+	o.process = nil
+	o.change(func(s *State) { s.PID = 0 })
+	o.tell(e)
+}
+
+// end ends everything.
+func (o *loop) end() {
+	o.stopBuilding()
+	o.ending = true
+	o.gate.fail("it is being stopped")
+	o.stop(context.Background())
+}
+
+// start starts a process. If it cannot, that is a crash.
+func (o *loop) start(ctx context.Context) {
+	o.gate.close()
+	if err := o.config.freed(ctx); err != nil {
+		o.failure, o.announced = err.Error(), false
+		return
+	}
+	command := o.config.Command
+	if o.builder != nil {
+		command = append([]string{o.program}, o.config.Args...)
+	}
+	p, err := o.config.start(command, o.out)
+	if err != nil {
+		o.failure, o.announced = err.Error(), false
+		return
+	}
+	o.generation++
+	o.process, o.failure = p, ""
+	o.change(func(s *State) {
+		s.Phase, s.Generation, s.PID, s.Reason, s.Next = Starting, o.generation, p.pid, "", time.Time{}
+	})
+	o.gate.started(o.generation)
+	o.tell(Event{Type: EventStarted, Generation: o.generation, PID: p.pid})
+	o.probe(p, o.generation)
+}
+
+// probe tells when a process listens on all its ports.
+func (o *loop) probe(p *process, generation int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var probes, telling sync.WaitGroup
+	for _, port := range o.config.Ports {
+		probes.Go(func() {
+			late := time.AfterFunc(patience, func() {
+				if ctx.Err() == nil {
+					o.gate.listens(generation, port.Container, false)
+					o.tell(Event{Type: EventSilent, Generation: generation, PID: p.pid, Reason: fmt.Sprintf("it does not listen on port %d", port.Local)})
+				}
+			})
+			defer late.Stop()
+			if p.listens(ctx, port.Local) {
+				late.Stop()
+				o.gate.listens(generation, port.Container, true)
+			}
+		})
+	}
+	telling.Go(func() {
+		probes.Wait()
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.ended:
+			return
+		default:
+		}
+		o.change(func(s *State) {
+			if s.Generation == generation && s.Phase == Starting {
+				s.Phase = Serving
+			}
+		})
+		o.tell(Event{Type: EventReady, Generation: generation, PID: p.pid, Took: time.Since(p.begun)})
+	})
+	o.probing = func() {
+		cancel()
+		telling.Wait()
+	}
+}
+
+// signal has a process read its files again.
+func (o *loop) signal(ctx context.Context) {
+	if err := o.process.cmd.Process.Signal(signalNamed(o.config.Signal)); err != nil {
+		return // it has just ended
+	}
+	o.tell(Event{Type: EventSignalled, Generation: o.generation, PID: o.process.pid, Reason: o.config.Signal})
+	o.step(ctx)
+}
+
+// crashed takes up the end of a process that was not asked to.
+func (o *loop) crashed(ctx context.Context, failure string) {
+	o.probing()
+	o.process, o.failure, o.announced = nil, failure, false
+	o.step(ctx)
+}
+
+// asked takes up that a person wants it started anew.
+func (o *loop) asked(ctx context.Context) {
+	if err := o.supervisor.Unpark(ctx); err != nil {
+		o.trouble(err)
+	}
+	o.parked, o.due = false, nil
+	o.deliver(ctx)
+}
+
+// step has the restart budget say what follows.
+func (o *loop) step(ctx context.Context) {
+	o.due = nil
+	report, err := o.supervisor.Step(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		o.trouble(err)
+		if o.process == nil && o.failure != "" {
+			o.down(Crashed, time.Now().Add(time.Second))
+		}
+		return
+	}
+	was := o.parked
+	o.parked = report.State.IsParked()
+	o.change(func(s *State) { s.Restarts = report.State.Restarts })
+	switch {
+	case o.parked:
+		o.failure = report.State.Parked.Reason
+		o.down(Parked, time.Time{})
+		if !was {
+			o.announced = true
+			o.tell(Event{Type: EventParked, Generation: o.generation, Reason: o.failure})
+		}
+	case o.process == nil && o.failure != "":
+		next := o.config.Policy.Next(report.State)
+		o.down(Crashed, next)
+		o.announce(next)
+	}
+}
+
+// announce tells a crash once.
+func (o *loop) announce(next time.Time) {
+	if !o.announced {
+		o.announced = true
+		o.tell(Event{Type: EventCrashed, Generation: o.generation, Reason: o.failure, Next: next})
+	}
+}
+
+// down says that no process runs, and when the next one is due.
+func (o *loop) down(phase Phase, next time.Time) {
+	o.gate.fail(o.failure)
+	o.change(func(s *State) { s.Phase, s.PID, s.Reason, s.Next = phase, 0, o.failure, next })
+	if !next.IsZero() {
+		o.due = time.After(time.Until(next))
+	}
+}
+
+func (o *loop) trouble(err error) {
+	o.tell(Event{Type: EventTrouble, Generation: o.generation, Reason: err.Error()})
+}
+
+// thing is what the restart budget is for.
+type thing loop
+
+// Check implements supervise.Thing.
+func (t *thing) Check(context.Context) (supervise.Observation, error) {
+	return supervise.Observation{Revision: t.revision, Failure: t.failure}, nil
+}
+
+// Restart implements supervise.Thing.
+func (t *thing) Restart(ctx context.Context) error {
+	o := (*loop)(t)
+	o.announce(time.Time{})
+	if o.builder != nil && o.program == "" {
+		return errors.New("nothing has been built")
+	}
+	o.start(ctx)
+	return nil
+}
