@@ -1,6 +1,7 @@
 package kubeclient
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -10,7 +11,8 @@ import (
 
 // ServerClock tells the time as a server does, by the Date of its answers: what the
 // server and its controllers write down is not to be judged by the clock of this
-// machine. A Date has its fraction of a second cut off; of those of the last minute
+// machine. That there are too many requests, and errors of servers, are often the
+// answers of what stands in between, with a clock of its own: they tell no time. A Date has its fraction of a second cut off; of those of the last minute
 // counts the one that says that it is latest, as long as the others may be true. So it
 // may be slow by what a second lacks, less with more answers, and is never fast.
 // Before the first answer it tells this machine's. It is safe for concurrent use; the
@@ -56,6 +58,31 @@ func (c *ServerClock) hear(date, sent time.Time) {
 	c.date, c.heard = date, now
 }
 
+// Ask returns a context for one request, and a function that tells the server's time by
+// the answer to that: no answer to another request makes it later. It is the clock's
+// where there was no Date.
+func (c *ServerClock) Ask(ctx context.Context) (context.Context, func() time.Time) {
+	a := &answer{}
+	return context.WithValue(ctx, answerKey{}, a), func() time.Time {
+		now := c.Now()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if a.heard.IsZero() {
+			return now
+		}
+		latest := a.date.Add(time.Second + time.Since(a.heard))
+		if latest.Before(now) {
+			return latest
+		}
+		return now
+	}
+}
+
+// answer is the Date of the last answer to a request.
+type answer struct{ date, heard time.Time }
+
+type answerKey struct{}
+
 // Heard says whether the server has told the time.
 func (c *ServerClock) Heard() bool {
 	c.mu.Lock()
@@ -75,8 +102,15 @@ func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	if date, perr := http.ParseTime(resp.Header.Get("Date")); perr == nil {
-		l.clock.hear(date, sent)
+	date, perr := http.ParseTime(resp.Header.Get("Date"))
+	if perr != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {
+		return resp, nil
+	}
+	l.clock.hear(date, sent)
+	if a, ok := r.Context().Value(answerKey{}).(*answer); ok {
+		l.clock.mu.Lock()
+		defer l.clock.mu.Unlock()
+		*a = answer{date, time.Now()}
 	}
 	return resp, nil
 }

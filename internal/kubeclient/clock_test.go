@@ -1,6 +1,8 @@
 package kubeclient_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -127,5 +129,64 @@ func TestServerClockGetsSharper(t *testing.T) {
 				t.Fatalf("the clock is slow by %s, while this machine's gains 10 s an hour", got)
 			}
 		}
+	})
+}
+
+// says answers with a status and a Date.
+type says struct {
+	status int
+	date   time.Time
+}
+
+func (s says) RoundTrip(*http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	w.Header().Set("Date", s.date.UTC().Format(http.TimeFormat))
+	w.WriteHeader(s.status)
+	return w.Result(), nil
+}
+
+// What may be the answer of something in between tells no time, and what is asked for a
+// request's own time is not told that of another one.
+func TestServerClockOfOneAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c kubeclient.ServerClock
+		server := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+		ask := func(ctx context.Context, s says) {
+			t.Helper()
+			rt, err := rest.TransportFor(c.Listen(&rest.Config{Transport: s}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server.invalid", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := rt.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		is := func(what string, got, want time.Time) {
+			t.Helper()
+			if !got.Equal(want) {
+				t.Errorf("%s it is %s, want %s", what, got, want)
+			}
+		}
+		ctx, now := c.Ask(t.Context())
+		is("before all answers", now(), time.Now())
+		ask(ctx, says{http.StatusOK, server})
+		for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+			ask(t.Context(), says{status, server.Add(48 * time.Hour)})
+			is(fmt.Sprintf("after an error %d of another clock", status), c.Now(), server)
+		}
+		<-time.After(time.Minute) // of the bubble
+		is("by the request itself", now(), server.Add(time.Minute))
+		ask(t.Context(), says{http.StatusOK, server.Add(48 * time.Hour)})
+		is("after another answer", c.Now(), server.Add(48*time.Hour))
+		is("by the request itself", now(), server.Add(time.Minute+time.Second))
+		ask(t.Context(), says{http.StatusForbidden, server.Add(-time.Hour)})
+		is("after one of a clock that was set back", now(), server.Add(-time.Hour))
 	})
 }

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,18 +28,19 @@ func (e *Ender) in(r Resource, namespace string) metadata.ResourceInterface {
 	return e.meta.Resource(r.GVR()).Namespace(namespace)
 }
 
-// get reads what decides about an object.
-func (e *Ender) get(ctx context.Context, r Resource, namespace, name string) (reaper.Object, error) {
+// get reads what decides about an object, and when that was, by the answer itself.
+func (e *Ender) get(ctx context.Context, r Resource, namespace, name string) (reaper.Object, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.config.RequestTimeout)
 	defer cancel()
+	ctx, now := e.clock.Ask(ctx)
 	m, err := e.in(r, namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil && !e.clock.Heard() {
 		err = errNoDate
 	}
 	if err != nil {
-		return reaper.Object{}, err
+		return reaper.Object{}, time.Time{}, err
 	}
-	return reaper.ObjectOf(r.Group, r.Kind, m), nil
+	return reaper.ObjectOf(r.Group, r.Kind, m), now(), nil
 }
 
 // delete deletes the object as it was read.

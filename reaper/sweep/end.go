@@ -98,14 +98,14 @@ func (e *Ender) settle(ctx context.Context, r Resource, o reaper.Object, uid str
 // try reads, decides and deletes once. With an error of the deletion itself the
 // Outcome is Deleted: it may be.
 func (e *Ender) try(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
-	seen, err := e.get(ctx, r, o.Namespace, o.Name)
+	seen, now, err := e.get(ctx, r, o.Namespace, o.Name)
 	switch {
 	case kubeclient.NotFound(err), err == nil && seen.UID != uid:
 		return Result{Outcome: Gone, Object: o}, nil
 	case err != nil:
 		return Result{Object: o}, err
 	}
-	res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, e.clock.Now())}
+	res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, now)}
 	if res.Decision.Verdict != reaper.Delete {
 		res.Outcome = outcomeOf[res.Decision.Verdict]
 	} else if r.isNamespaces() {

@@ -1,7 +1,12 @@
 package sweep_test
 
 import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -99,5 +104,60 @@ func TestNamesAreNoPaths(t *testing.T) {
 	}
 	if !w.exists(m) {
 		t.Error("it is gone")
+	}
+}
+
+// skewed has an object's own answer as the server gives it, and every other one two days
+// ahead. While the body of the first is read it calls f.
+type skewed struct {
+	next http.RoundTripper
+	f    func()
+}
+
+func (s skewed) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.next.RoundTrip(r)
+	switch {
+	case err != nil:
+	case strings.Contains(r.URL.Path, "/configmaps/"):
+		resp.Body = readAfter{resp.Body, sync.OnceFunc(s.f)}
+	default:
+		resp.Header.Set("Date", time.Now().Add(48*time.Hour).UTC().Format(http.TimeFormat))
+	}
+	return resp, err
+}
+
+type readAfter struct {
+	io.ReadCloser
+	f func()
+}
+
+func (r readAfter) Read(p []byte) (int, error) {
+	r.f()
+	return r.ReadCloser.Read(p)
+}
+
+// Whatever Date another answer has meanwhile, an object is decided about by that of the
+// answer which it came with.
+func TestEndByTheDateOfItsOwnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.configMap(transient("tomorrow", later()))
+	var e *sweep.Ender
+	asked := 0
+	config := w.cluster.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return skewed{next, func() {
+			if asked++; asked > 1 {
+				return
+			}
+			if _, _, err := e.Resources(t.Context(), []string{"pods"}); err != nil {
+				t.Error(err)
+			}
+		}}
+	})
+	e = ender(t, config)
+	w.end(e, m, sweep.Waiting)
+	if asked == 0 {
+		t.Error("there was no other answer")
 	}
 }

@@ -34,14 +34,14 @@ func (e *Ender) Notify(ctx context.Context, r Resource, namespace, name, uid str
 
 func (e *Ender) notify(ctx context.Context, r Resource, o reaper.Object, uid string) (Result, error) {
 	for conflicts := 1; ; conflicts++ {
-		seen, err := e.get(ctx, r, o.Namespace, o.Name)
+		seen, now, err := e.get(ctx, r, o.Namespace, o.Name)
 		switch {
 		case kubeclient.NotFound(err), err == nil && seen.UID != uid:
 			return Result{Outcome: Gone, Object: o}, nil
 		case err != nil:
 			return Result{Object: o}, err
 		}
-		res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, e.clock.Now())}
+		res := Result{Object: seen, Decision: e.config.Rules.Decide(seen, now)}
 		res.Outcome = outcomeOf[res.Decision.Verdict]
 		if !e.toNotify(res) || e.config.DryRun {
 			return res, nil
