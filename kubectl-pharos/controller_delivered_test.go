@@ -140,3 +140,29 @@ func TestDeliveredControllerSweeps(t *testing.T) {
 		t.Errorf("what was not asked for: %v", err)
 	}
 }
+
+// Where the target names a namespace, the controller has rights there and nowhere else,
+// and they suffice.
+func TestDeliveredControllerSweepsANamespace(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	ns, preview, other := devtest.Namespace(t, c), devtest.Namespace(t, c), devtest.Namespace(t, c)
+	admin := devtest.Client(t, c.Config())
+	over := metav1.ObjectMeta{Name: "over", Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.ExpiresAt: "2020-01-02T03:04:05Z"}}
+	for _, in := range []string{preview, other} {
+		if _, err := admin.CoreV1().ConfigMaps(in).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: over}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := deployedController(t, c, ns, "{sweep: [configmaps], sweepNamespace: "+preview+"}")
+	r.says("msg=deleted", preview+"/over")
+	if m := r.metrics(); !strings.Contains(m, `pharos_sweep_ends_total{result="deleted"} 1`) || strings.Contains(m, "pharos_sweep_gap{") {
+		t.Errorf("the metrics are %s", m)
+	}
+	if rest, code := r.end(syscall.SIGTERM); code != exitDone || strings.Contains(rest, "forbidden") {
+		t.Errorf("exit code %d: %s", code, rest)
+	}
+	if _, err := admin.CoreV1().ConfigMaps(other).Get(t.Context(), "over", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
