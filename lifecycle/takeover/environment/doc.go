@@ -44,7 +44,9 @@
 // not find them. Environment.Environ and Var.Value alone return them, for os/exec.
 // A Scrubber masks them in what the process prints. Those that are secret are: what
 // comes from a Secret, and what is made of it; a variable whose name is a secret's
-// (see catalogue.SecretName); and a URL with a password, wherever it is from.
+// (see catalogue.SecretName); and a URL with a password, wherever it is from. Parts of
+// these count by themselves where they are known: such a password, a line of a key, and
+// what JSON or lines of "name=value" have under the name of a secret.
 //
 // Mounted files are written to a Folder, which no other user can read, in memory
 // where the system has such a place. It is wiped by its process, and by Recover after

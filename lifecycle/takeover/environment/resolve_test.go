@@ -3,6 +3,7 @@ package environment
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -285,6 +286,34 @@ func TestSecrets(t *testing.T) {
 	}
 	if v, ok := e.Lookup("PW"); ok {
 		t.Errorf("%v is passed", v)
+	}
+}
+
+func TestSecretParts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":            nil,
+		" padded\n":   {" padded\n", "padded"},
+		"amqp://:p@h": {"amqp://:p@h", "p"},
+		`{"private_key": "-----BEGIN\nMIIBOgIBAAJBAKj34Gky\n", "id": "x", "in": [{"client-secret": "inner"}], "n": 1}`: {
+			"-----BEGIN\nMIIBOgIBAAJBAKj34Gky", "-----BEGIN\nMIIBOgIBAAJBAKj34Gky\n", "MIIBOgIBAAJBAKj34Gky", "inner",
+			`{"private_key": "-----BEGIN\nMIIBOgIBAAJBAKj34Gky\n", "id": "x", "in": [{"client-secret": "inner"}], "n": 1}`,
+		},
+		"user=ann\nspring.datasource.password = 'quoted'\nsecret: y\nurl: http://a.example": {
+			"quoted", "y", "spring.datasource.password = 'quoted'", "url: http://a.example",
+			"user=ann\nspring.datasource.password = 'quoted'\nsecret: y\nurl: http://a.example",
+		},
+	} {
+		set := secretSet{}
+		set.add(text)
+		var got []string
+		for _, s := range set.list() {
+			got = append(got, s.text())
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q: -want +got\n%s", text, diff)
+		}
 	}
 }
 
