@@ -39,14 +39,15 @@ Lease of --leader-lease, and ends on SIGTERM, giving the leadership back. Withou
 The leader watches the leases of the targets of --watch-target. Where Argo CD delivers
 them, which --argocd-namespace says, it removes the sync windows of leases that have
 ended, has Argo CD restore what they covered, and says in its log, in metrics and in
-Events on the Lease what it opened and what did not become what is declared. It needs
+Events on the Lease what it opened and what did not become what is declared. Where
+something else delivers them, it puts workloads back that were taken over by somebody
+whose lease is over, or who has been silent for as long as the takeover allows. It needs
 no repository.
 
 With --sweep the leader deletes what says that it is transient when it is past its end,
 as kubectl pharos reap does once. Without it nothing is ended. With --supervise it
-restarts workloads of these namespaces that ask for it by the label
-pharos.dev/supervise=true, each within its restart budget. With --record-inventory it
-keeps what kubectl pharos inventory counts, for trends.
+restarts workloads of these namespaces that ask for it, each within its restart budget.
+With --record-inventory it keeps what kubectl pharos inventory counts, for trends.
 
 kubectl pharos deploy --controller-image installs it, with the rights that it uses.`,
 		Example: `  kubectl pharos controller --health-address :8081

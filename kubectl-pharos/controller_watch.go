@@ -42,7 +42,12 @@ func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) er
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)
-		c.Watchdogs = append(c.Watchdogs, d)
+		if err != nil {
+			continue
+		}
+		ended, err := o.takeovers(cfg, d, c.Identity, c.Log)
+		errs = append(errs, err)
+		c.Watchdogs, c.Takeovers = append(c.Watchdogs, d), append(c.Takeovers, ended)
 	}
 	if o.lease != "" {
 		leaders, err := o.leaders(cfg)

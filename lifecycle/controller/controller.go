@@ -37,6 +37,9 @@ type Config struct {
 	Tasks []Task
 	// Watchdogs are the targets whose leases the leader watches: each is a task.
 	Watchdogs []Watchdog
+	// Takeovers are the targets whose takeovers the leader ends when their holder is
+	// gone: each is a task.
+	Takeovers []Takeover
 	// Sweep is what the leader ends when it is past its end, which is a task, too. Nil
 	// ends nothing.
 	Sweep *Sweep
@@ -83,6 +86,9 @@ func New(c Config) (*Controller, error) {
 	for _, d := range c.Watchdogs {
 		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), ctl.watch(d))
 	}
+	for _, t := range c.Takeovers {
+		ctl.config.Tasks = append(slices.Clip(ctl.config.Tasks), ctl.takeover(t))
+	}
 	if c.Sweep != nil {
 		t, err := ctl.sweep(*c.Sweep)
 		if err != nil {
@@ -97,8 +103,8 @@ func New(c Config) (*Controller, error) {
 // check reports every rule that is broken.
 func (c Config) check() error {
 	var errs []error
-	if c.Lease == nil && (len(c.Tasks)+len(c.Watchdogs) > 0 || c.Sweep != nil) {
-		errs = append(errs, fmt.Errorf("%s, %s and %s are the leader's, and without Lease there is none", "Tasks", "Watchdogs", "Sweep"))
+	if c.Lease == nil && (len(c.Tasks)+len(c.Watchdogs)+len(c.Takeovers) > 0 || c.Sweep != nil) {
+		errs = append(errs, fmt.Errorf("%s, %s, %s and %s are the leader's, and without Lease there is none", "Tasks", "Watchdogs", "Takeovers", "Sweep"))
 	}
 	taken := map[string]bool{sweepTask: c.Sweep != nil}
 	for _, t := range c.Tasks {
@@ -120,6 +126,17 @@ func (c Config) check() error {
 			errs = append(errs, fmt.Errorf("there are two watchdogs of target %q in namespace %q", d.Target, d.Namespace))
 		}
 		taken[d.name()] = true
+	}
+	for _, t := range c.Takeovers {
+		switch {
+		case t.Namespace == "" || t.Target == "" || t.Sessions == nil:
+			errs = append(errs, fmt.Errorf("the takeovers of target %q in namespace %q lack one of both names or their Sessions", t.Target, t.Namespace))
+		case t.Every < 0:
+			errs = append(errs, fmt.Errorf("the takeovers of target %q have the interval %s, want more than 0", t.Target, t.Every))
+		case taken[t.name()]:
+			errs = append(errs, fmt.Errorf("there are two for the takeovers of target %q in namespace %q", t.Target, t.Namespace))
+		}
+		taken[t.name()] = true
 	}
 	return errors.Join(errs...)
 }

@@ -33,6 +33,13 @@
 // on where the last one was killed. While nothing is to do a pass of a target
 // costs one API call, and those of its gate's Sweep: with lease/argocd one more.
 //
+// # Takeovers
+//
+// The task of a Takeover ends sessions of lifecycle/takeover whose holder is gone: see
+// package restore there. It tells once what became of each workload, and with
+// Config.Events records an Event on the Lease. While nothing is taken over a pass costs
+// one API call.
+//
 // # Sweep
 //
 // The sweep is the task that ends what is transient and past its end, see package
@@ -65,6 +72,14 @@
 //	pharos_lease_gates_opened_total                what was left closed and was opened
 //	pharos_lease_watch_failures_total              passes that failed
 //	pharos_lease_watch_success_timestamp_seconds   when one succeeded last
+//
+// for each Takeover, with the same labels,
+//
+//	pharos_takeover_workloads                        how many workloads may be taken over
+//	pharos_takeover_over                             1 while a takeover is over and not yet ended
+//	pharos_takeover_restored_total{outcome}          what became of workloads
+//	pharos_takeover_watch_failures_total             passes that failed
+//	pharos_takeover_watch_success_timestamp_seconds  when one succeeded last
 //
 // and of the sweep
 //

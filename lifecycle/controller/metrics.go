@@ -16,6 +16,7 @@ type metrics struct {
 	running             *prometheus.GaugeVec
 	taskFailures        *prometheus.CounterVec
 	leases              *leaseMetrics
+	takeovers           *takeoverMetrics
 }
 
 func newMetrics(c Config) *metrics {
@@ -27,10 +28,11 @@ func newMetrics(c Config) *metrics {
 		running:      prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "pharos_task_running", Help: "1 while this replica runs the task."}, []string{"task"}),
 		taskFailures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pharos_task_failures_total", Help: "How often the task ended by itself and was run again."}, []string{"task"}),
 		leases:       newLeaseMetrics(c.Watchdogs, c.Now),
+		takeovers:    newTakeoverMetrics(c.Takeovers, c.Now),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "pharos_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": c.Version}})
 	build.Set(1)
-	m.registry.MustRegister(m.leader, m.elections, m.failures, m.running, m.taskFailures, m.leases, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.leader, m.elections, m.failures, m.running, m.taskFailures, m.leases, m.takeovers, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -5,11 +5,13 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
 // rights are those of the controller's account: in the target's namespace to elect
-// a leader, to read the target's lease and to record Events on it, and in Argo CD's
-// to open what leases left closed.
+// a leader, to read the target's lease and the session of its takeover, and to record
+// Events on it, and in Argo CD's to open what leases left closed. Without Argo CD they
+// are also those to put back what was taken over: see takeoverRights.
 //
 // Who may patch an AppProject may change all of it, its roles and what it may
 // deliver where, too: RBAC knows no fields. That is why nobody has this right but
@@ -24,10 +26,11 @@ func (c Controller) rights(r lifecycle.PrepareRequest) []any {
 		rule("coordination.k8s.io", "leases", []string{"create"}),
 		rule("coordination.k8s.io", "leases", []string{"get", "update"}, LeaderLease(r.Target)),
 		rule("coordination.k8s.io", "leases", []string{"get"}, keys.Manager+"-"+r.Target),
+		rule("", "secrets", []string{"get"}, journal.ObjectName(r.Target)),
 		rule("events.k8s.io", "events", []string{"create"}),
 	})
 	if c.ArgoCD == nil {
-		return objects
+		return append(objects, takeoverRights(g, r)...)
 	}
 	// The windows name Applications of an earlier commit, too, and those that a
 	// root declares are not known here: so no names. The role is named as the

@@ -137,6 +137,32 @@ func TestDocumentedRightsOfTheController(t *testing.T) {
 	}
 }
 
+// So are those to end takeovers.
+func TestDocumentedRightsOfTakeovers(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/controller.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n### Rights to put back\n")
+	_, block, _ := strings.Cut(section, "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	var documented rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(block), &documented); err != nil {
+		t.Fatal(err)
+	}
+	var given []rbacv1.PolicyRule
+	for _, o := range prepare(t, standard.Controller{}).Apply {
+		var role rbacv1.Role
+		if err := json.Unmarshal(o.JSON, &role); o.Kind == "Role" && strings.Contains(o.Name, ":takeover") && err == nil {
+			given = append(given, role.Rules...)
+		}
+	}
+	if !reflect.DeepEqual(documented.Rules, given) {
+		t.Errorf("documented is %+v, given is %+v", documented.Rules, given)
+	}
+}
+
 func TestControllerOfAStep(t *testing.T) {
 	t.Parallel()
 	step := prepare(t, standard.Controller{Image: "registry.example/pharos@sha256:1"})
@@ -149,8 +175,13 @@ func TestControllerOfAStep(t *testing.T) {
 	if strings.Contains(deployment, "null") || strings.Contains(deployment, "argocd") {
 		t.Errorf("the Deployment is %s", deployment)
 	}
-	if got := verbs(t, step); len(got) != 2 {
-		t.Errorf("the rights without Argo CD are %v", got)
+	if got, want := verbs(t, step), map[string][]string{
+		"Role pharos: leases":    {"create", "get", "update", "get"},
+		"Role pharos: events":    {"create"},
+		"Role pharos: secrets":   {"get", "patch", "delete"},
+		"Role shop: deployments": {"get", "patch"},
+	}; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the rights without Argo CD are %v, want %v", got, want)
 	}
 
 	step = prepare(t, standard.Controller{Image: "registry.example/pharos@sha256:1", ArgoCD: &standard.ArgoCDDeliver{Namespace: "cd", Root: "devbox"}})
@@ -160,6 +191,7 @@ func TestControllerOfAStep(t *testing.T) {
 	if got, want := verbs(t, step), map[string][]string{
 		"Role pharos: leases":   {"create", "get", "update", "get"},
 		"Role pharos: events":   {"create"},
+		"Role pharos: secrets":  {"get"},
 		"Role cd: appprojects":  {"get", "list", "patch"},
 		"Role cd: applications": {"get", "watch", "patch"},
 	}; !maps.EqualFunc(got, want, slices.Equal) {
@@ -183,8 +215,9 @@ func TestControllerThatSupervises(t *testing.T) {
 	if got, want := verbs(t, steps[0]), map[string][]string{
 		"Role pharos: leases":     {"create", "get", "update", "get"},
 		"Role pharos: events":     {"create"},
+		"Role pharos: secrets":    {"get", "patch", "delete"},
 		"Role shop: daemonsets":   {"get", "list", "patch"},
-		"Role shop: deployments":  {"get", "list", "patch"},
+		"Role shop: deployments":  {"get", "patch", "get", "list", "patch"},
 		"Role shop: statefulsets": {"get", "list", "patch"},
 		"Role shop: replicasets":  {"list"},
 		"Role shop: pods":         {"list", "delete"},
@@ -226,7 +259,7 @@ func TestControllerThatSweeps(t *testing.T) {
 			t.Parallel()
 			step := prepare(t, standard.Controller{Asked: tt.asked})
 			got := verbs(t, step)
-			for _, own := range []string{"Role pharos: leases", "Role pharos: events"} {
+			for _, own := range []string{"Role pharos: leases", "Role pharos: events", "Role pharos: secrets", "Role shop: deployments"} {
 				delete(got, own)
 			}
 			if !maps.EqualFunc(got, tt.want, slices.Equal) {
@@ -244,7 +277,7 @@ func TestControllerThatSweeps(t *testing.T) {
 		t.Errorf("on namespaces it may %v, want %v", got["ClusterRole : namespaces"], want)
 	}
 	for resource, may := range got {
-		if strings.HasPrefix(resource, "ClusterRole") && resource != "ClusterRole : namespaces" && resource != "ClusterRole : events" && !slices.Equal(slices.Compact(may), []string{"list"}) || strings.Contains(resource, "secrets") {
+		if strings.HasPrefix(resource, "ClusterRole") && resource != "ClusterRole : namespaces" && resource != "ClusterRole : events" && !slices.Equal(slices.Compact(may), []string{"list"}) || strings.Contains(resource, "secrets") && resource != "Role pharos: secrets" {
 			t.Errorf("%s: %v", resource, may)
 		}
 	}
