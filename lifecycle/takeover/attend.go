@@ -23,7 +23,7 @@ const (
 // attend serves until everything is to be handed back, which is errAsked, ctx ends, or
 // the target is somebody else's.
 func (s *Session) attend(ctx context.Context) error {
-	wake, seen := s.Clock.After(wakeEvery), s.Clock.Now()
+	wake, seen := s.Clock.After(wakeEvery), now(s.Clock)
 	var compare <-chan time.Time
 	for {
 		var lost error
@@ -31,19 +31,16 @@ func (s *Session) attend(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case lost = <-s.lost:
-			if lost == nil {
-				lost = &lease.LostError{Target: s.doc.Target, Reason: "it is renewed no more"}
-			}
 		case c := <-s.commands:
 			if done, err := s.obey(ctx, c); done {
 				return err
 			}
 		case <-wake:
-			now := s.Clock.Now()
-			if slept(seen, now) {
+			at := now(s.Clock)
+			if at.sleptSince(seen) {
 				lost = s.awake(ctx)
 			}
-			wake, seen = s.Clock.After(wakeEvery), s.Clock.Now()
+			wake, seen = s.Clock.After(wakeEvery), at
 		case lost = <-s.ended:
 		case <-s.edits:
 			if s.Same != nil {

@@ -98,6 +98,13 @@ func (s *Session) planAgain(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+	// Whoever put it back may still be replacing its pods.
+	if err := s.awaitPods(ctx, p, left); err != nil {
+		return err
+	}
+	if live, err = s.writer.Read(ctx, d.Subject); err != nil {
+		return err
+	}
 	next, err := s.planOne(p, live)
 	if err != nil {
 		return err

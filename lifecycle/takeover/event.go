@@ -149,9 +149,12 @@ func (s *Session) emit(e Event) {
 	if s.Events == nil {
 		return
 	}
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	e.Version, e.Time, e.Target, e.Session = EventVersion, s.Clock.Now().UTC(), s.Lifecycle.Target, s.id
+	e.Version, e.Time, e.Target, e.Session = EventVersion, s.Clock.Now().UTC(), s.Lifecycle.Target, id
 	s.Events(e)
 }
 

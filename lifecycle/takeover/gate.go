@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/pharos-dev/pharos/lease"
 )
@@ -12,27 +11,32 @@ import (
 // errHeld is why a connection is not served while it is not known whose the target is.
 var errHeld = errors.New("it is not known whether the target is still borrowed")
 
-// jump is by how much more the wall clock may move than the monotonic one before the
-// machine is taken to have slept.
-const jump = 2 * time.Second
-
 // gate lets traffic through while the lease is held. A machine that slept does not know
 // that: its monotonic clock may have slept, too. So the API server is asked before the
 // next byte is served.
 type gate struct {
-	clock lease.Clock
+	clock Clock
 
 	mu   sync.Mutex
 	held *lease.Held
 	// proven is when the API server was asked last.
-	proven time.Time
+	proven moment
 }
 
 // open lets traffic through from now on: the lease was just acquired or looked at.
 func (g *gate) open(held *lease.Held) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.held, g.proven = held, g.clock.Now()
+	g.held, g.proven = held, now(g.clock)
+}
+
+// shut lets none through that was let through for this lease.
+func (g *gate) shut(held *lease.Held) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held == held {
+		g.held = nil
+	}
 }
 
 func (g *gate) close() {
@@ -45,15 +49,13 @@ func (g *gate) close() {
 // machine seems to have slept.
 func (g *gate) pass(ctx context.Context) error {
 	g.mu.Lock()
-	held, proven, now := g.held, g.proven, g.clock.Now()
+	held, proven, at := g.held, g.proven, now(g.clock)
 	g.mu.Unlock()
 	switch {
 	case held == nil:
 		return errHeld
-	case slept(proven, now):
+	case at.sleptSince(proven):
 		return g.prove(ctx)
-	case !now.Before(held.Deadline()):
-		return errHeld
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func (g *gate) pass(ctx context.Context) error {
 // prove asks the API server whether the lease is still held.
 func (g *gate) prove(ctx context.Context) error {
 	g.mu.Lock()
-	held, asked := g.held, g.clock.Now()
+	held, asked := g.held, now(g.clock)
 	g.mu.Unlock()
 	if held == nil {
 		return errHeld
@@ -71,15 +73,8 @@ func (g *gate) prove(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.held == held && g.proven.Before(asked) {
+	if g.held == held && g.proven.awake < asked.awake {
 		g.proven = asked
 	}
 	return nil
-}
-
-// slept says whether the wall clock moved otherwise than the monotonic one, which does
-// not move while a machine sleeps.
-func slept(since, now time.Time) bool {
-	wall, awake := now.Round(0).Sub(since.Round(0)), now.Sub(since)
-	return wall-awake > jump || awake-wall > jump
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
@@ -59,7 +60,7 @@ func runAndDie(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config)
+	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config, lease.Timing{})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type Config struct {
 	// Events receives what happens; may be nil.
 	Events Sink
 	// Clock is this machine's clock. The default is the real one.
-	Clock lease.Clock
+	Clock Clock
 	// Log receives what is no event. The default discards it.
 	Log *slog.Logger
 }
@@ -202,7 +202,7 @@ func New(c Config) (*Session, error) {
 		c.Timeout = defaultTimeout
 	}
 	if c.Clock == nil {
-		c.Clock = wallClock{}
+		c.Clock = newClock()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -225,11 +225,6 @@ func New(c Config) (*Session, error) {
 	s.pods, err = newRollouts(c.REST)
 	return s, err
 }
-
-type wallClock struct{}
-
-func (wallClock) Now() time.Time                         { return time.Now() }
-func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // check says whether the target is ours, right before a write.
 func (s *Session) check(ctx context.Context) error {
@@ -325,9 +320,20 @@ func (s *Session) keep(held *lease.Held) {
 	s.mu.Lock()
 	s.held = held
 	s.mu.Unlock()
-	lost, stop := held.Keep(context.Background())
-	s.lost, s.keeping = lost, stop
 	s.gate.open(held)
+	lost, stop := held.Keep(context.Background())
+	told, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := <-lost; err != nil {
+			s.gate.shut(held) // whatever else is done just now
+			told <- err
+		}
+	}()
+	s.lost, s.keeping = told, func() {
+		stop()
+		<-ended
+	}
 }
 
 func (s *Session) unkeep() {

@@ -24,15 +24,19 @@ type running struct {
 	mu     sync.Mutex
 	events []takeover.Event
 	more   chan struct{}
+	is     chan struct{} // closed when a workload is served
 }
 
 // begin runs a session in the background.
 func begin(t *testing.T, c takeover.Config, names ...string) *running {
 	t.Helper()
-	r := &running{t: t, ended: make(chan error, 1), more: make(chan struct{}, 1)}
+	r := &running{t: t, ended: make(chan error, 1), more: make(chan struct{}, 1), is: make(chan struct{})}
 	c.Events = func(e takeover.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if e.Type == takeover.EventServing && !slices.ContainsFunc(r.events, func(e takeover.Event) bool { return e.Type == takeover.EventServing }) {
+			close(r.is)
+		}
 		r.events = append(r.events, e)
 		select {
 		case r.more <- struct{}{}:
@@ -68,6 +72,9 @@ func (r *running) until(typ takeover.EventType, n int) {
 		}
 	}
 }
+
+// served tells when a workload is.
+func (r *running) served() <-chan struct{} { return r.is }
 
 func (r *running) count(typ takeover.EventType) (n int) {
 	for _, t := range r.types() {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
@@ -80,7 +81,7 @@ func (r role) guard(ctx context.Context) error {
 		return err
 	}
 	s, err := guardian.Listen(guardian.Config{Folder: r.Folder, New: func(events takeover.Sink, output func(string) io.Writer) (*takeover.Session, error) {
-		c, err := takeovertest.Config(ctx, r.Dir, r.Namespace, config)
+		c, err := takeovertest.Config(ctx, r.Dir, r.Namespace, config, lease.Timing{})
 		if err != nil {
 			return nil, err
 		}

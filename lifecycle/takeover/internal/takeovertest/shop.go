@@ -184,15 +184,19 @@ func (s *Shop) repository() *source.Repository {
 // Lifecycle is the target's.
 func (s *Shop) Lifecycle() *lifecycle.Lifecycle {
 	s.t.Helper()
-	l, err := lifecycleOf(s.t.Context(), s.Dir, s.REST)
+	l, err := lifecycleOf(s.t.Context(), s.Dir, s.REST, lease.Timing{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return l
 }
 
+// Short is of a lease that ends soon after its holder is gone, and lasts long enough for
+// a machine that does much else.
+var Short = lease.Timing{Duration: 20 * time.Second, RenewEvery: 3 * time.Second}
+
 // lifecycleOf is the target's in a repository.
-func lifecycleOf(ctx context.Context, dir string, config *rest.Config) (*lifecycle.Lifecycle, error) {
+func lifecycleOf(ctx context.Context, dir string, config *rest.Config, borrow lease.Timing) (*lifecycle.Lifecycle, error) {
 	repo, err := source.Open(dir)
 	if err != nil {
 		return nil, err
@@ -206,7 +210,7 @@ func lifecycleOf(ctx context.Context, dir string, config *rest.Config) (*lifecyc
 		return nil, err
 	}
 	return standard.New(targets[0], standard.Options{REST: config, Actor: "ann@laptop", Env: os.Environ(), Checkout: dir,
-		Lease: lease.Config{Margin: 2 * time.Second, Grace: time.Second, RetryPeriod: 200 * time.Millisecond}})
+		Lease: lease.Config{Borrow: borrow, Margin: 2 * time.Second, Grace: time.Second, RetryPeriod: 200 * time.Millisecond}})
 }
 
 // Agents publishes nothing: no container runs on a hollow node.
@@ -215,6 +219,27 @@ type Agents struct{}
 // Publish implements takeover.Agents.
 func (Agents) Publish(_ context.Context, r takeover.AgentRequest) (string, error) {
 	return "registry.example/shop/pharos-agent@" + Digest(r.Session.ID+r.Session.Workload), nil
+}
+
+// Changed has the process of a workload say that its files were edited.
+func (w *Workstation) Changed(name string) {
+	w.mu.Lock()
+	p := w.running[name]
+	w.mu.Unlock()
+	if p != nil {
+		p.request.Observed(runtime.Event{Time: time.Now(), Type: runtime.EventChanged, Name: name})
+	}
+}
+
+// Permitted says whether a connection to a workload would be served now.
+func (w *Workstation) Permitted(ctx context.Context, name string) error {
+	w.mu.Lock()
+	p := w.running[name]
+	w.mu.Unlock()
+	if p == nil {
+		return errors.New("it does not run")
+	}
+	return p.request.Permit(ctx)
 }
 
 // Workstation serves every agent there is.
@@ -286,9 +311,10 @@ func (p *process) Stop() error {
 	return nil
 }
 
-// Config is a session's in a checkout.
-func Config(ctx context.Context, dir, namespace string, config *rest.Config) (takeover.Config, error) {
-	l, err := lifecycleOf(ctx, dir, config)
+// Config is a session's in a checkout. Its lease is as borrow says; the default is
+// that of package lease.
+func Config(ctx context.Context, dir, namespace string, config *rest.Config, borrow lease.Timing) (takeover.Config, error) {
+	l, err := lifecycleOf(ctx, dir, config, borrow)
 	if err != nil {
 		return takeover.Config{}, err
 	}
@@ -313,7 +339,7 @@ func Config(ctx context.Context, dir, namespace string, config *rest.Config) (ta
 // Config is that of a session in the checkout.
 func (s *Shop) Config() takeover.Config {
 	s.t.Helper()
-	c, err := Config(s.t.Context(), s.Dir, s.Namespace, s.REST)
+	c, err := Config(s.t.Context(), s.Dir, s.Namespace, s.REST, lease.Timing{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
