@@ -42,8 +42,8 @@ const (
 type Scrubber struct {
 	mu     sync.Mutex
 	to     io.Writer
-	byHead map[head][]string // the forms of all secrets, longest first
-	first  [256]bool         // whether one begins with the byte
+	byHead map[head][]string // the forms of all secrets
+	starts starts            // what they begin with
 	held   []byte            // what may be the beginning of a secret
 	passed int               // how much of it has been written already
 	inside []string          // what the secrets that output is inside of go on with
@@ -53,6 +53,27 @@ type Scrubber struct {
 
 // head is what forms are found by.
 type head [shortestSecret]byte
+
+// starts are the first two bytes of texts.
+type starts struct {
+	first [256]bool
+	pairs [1 << 16 / 64]uint64 // a bit for each
+}
+
+func (s *starts) add(text string) {
+	s.first[text[0]] = true
+	pair := uint16(text[0])<<8 | uint16(text[1])
+	s.pairs[pair/64] |= 1 << (pair % 64)
+}
+
+// may says whether one of the texts may stand there.
+func (s *starts) may(text []byte) bool {
+	if len(text) < 2 {
+		return s.first[text[0]]
+	}
+	pair := uint16(text[0])<<8 | uint16(text[1])
+	return s.pairs[pair/64]&(1<<(pair%64)) != 0
+}
 
 var _ io.WriteCloser = (*Scrubber)(nil)
 
@@ -73,9 +94,8 @@ func (s *Scrubber) Add(secrets ...string) {
 			if slices.Contains(s.byHead[h], form) {
 				continue
 			}
-			list := append(s.byHead[h], form)
-			slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
-			s.byHead[h], s.first[form[0]] = list, true
+			s.byHead[h] = append(s.byHead[h], form)
+			s.starts.add(form)
 		}
 	}
 }
@@ -146,11 +166,11 @@ func (s *Scrubber) scan(p []byte, end bool) {
 		if buf = s.follow(buf); len(buf) == 0 {
 			break
 		}
-		if !s.first[buf[0]] {
-			n := 1
-			for n < len(buf) && !s.first[buf[n]] {
-				n++
-			}
+		n := 0
+		for n < len(buf) && !s.starts.may(buf[n:]) {
+			n++
+		}
+		if n > 0 {
 			emit(buf[:n])
 			buf = buf[n:]
 			continue

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -246,5 +247,25 @@ func TestScrubberFails(t *testing.T) {
 	}
 	if err := s.Close(); !errors.Is(err, errFull) {
 		t.Error(err)
+	}
+}
+
+func BenchmarkScrubber(b *testing.B) {
+	var secrets []string
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 30 {
+		secret := make([]byte, 32)
+		for i := range secret {
+			secret[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[r.IntN(36)]
+		}
+		secrets = append(secrets, string(secret))
+	}
+	line := []byte(`{"time":"2026-11-30T14:31:00Z","level":"INFO","msg":"request served","path":"/orders/17","status":200,"took":"1.3ms"}` + "\n")
+	s := NewScrubber(io.Discard, secrets...)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		if _, err := s.Write(line); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
