@@ -41,7 +41,7 @@ func TestTheLeaderSweeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		return controller.Config{Identity: name, Sweep: &controller.Sweep{Ender: e, SweeperConfig: sweep.SweeperConfig{
-			Resources: []string{"configmaps", "nonsense.example.org"}, Namespace: ns,
+			Resources: []string{"configmaps", "nonsense.example.org", "\xff", "\xfe"}, Namespace: ns,
 			Observed: func(i sweep.Item, _ time.Duration) { ended <- i.Object.Name + " " + string(i.Outcome) },
 		}}}
 	}
@@ -58,6 +58,7 @@ func TestTheLeaderSweeps(t *testing.T) {
 		`pharos_sweep_objects{class="waiting",resource="configmaps"} 1`,
 		`pharos_sweep_objects{class="refused",resource="configmaps"} 1`,
 		`pharos_sweep_gap{what="nonsense.example.org"} 1`,
+		"pharos_sweep_gap{what=\"\ufffd\"} 1",
 		`pharos_sweep_failing 0`,
 		`pharos_sweep_oldest_timestamp_seconds `,
 		`pharos_task_running{task="sweep"} 1`,

@@ -80,9 +80,10 @@ func (m *sweepMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(sweepFailing, float64(s.Failing))
 	told := map[string]bool{}
 	for _, g := range s.Gaps {
-		if !told[g.What] {
-			told[g.What] = true
-			gauge(sweepGap, 1, g.What)
+		// No label may be anything else, and it may be a flag of somebody's.
+		if what := strings.ToValidUTF8(g.What, "\ufffd"); !told[what] {
+			told[what] = true
+			gauge(sweepGap, 1, what)
 		}
 	}
 }
