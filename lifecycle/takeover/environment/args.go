@@ -24,7 +24,7 @@ func (c *container) args(ctx context.Context) ([]string, error) {
 			if err == nil && !ok {
 				v, ok, err = c.link(ctx, name)
 			}
-			if err == nil && v.secret {
+			if err == nil && isSecret(name, v) {
 				err = fmt.Errorf("variable %s (%s): %w", name, v.from, errSecretArgument)
 			}
 			return v.text, ok, err

@@ -69,7 +69,7 @@ func Resolve(ctx context.Context, r Reader, q Request) (Environment, error) {
 		if strings.Contains(v.text, "\x00") {
 			errs = append(errs, fmt.Errorf("variable %s (%s): has a zero byte, which no process can be given", name, v.from))
 		}
-		if v.secret = v.secret || catalogue.SecretName(name) || hasPassword(v.text); v.secret {
+		if v.secret = isSecret(name, v); v.secret {
 			secrets.add(v.text) // as it is before an address in it is rewritten
 		}
 		values[name] = v

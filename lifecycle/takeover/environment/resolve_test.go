@@ -2,6 +2,7 @@ package environment
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -370,6 +371,11 @@ func TestArgs(t *testing.T) {
 	_, err = Resolve(t.Context(), shop(), q)
 	if want := "argument 4 of the container: variable DSN (the manifest): is a secret"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	q.Pod.Spec.Containers[0].Env = append(q.Pod.Spec.Containers[0].Env, corev1.EnvVar{Name: "API_TOKEN", Value: "s3cret"})
+	q.Pod.Spec.Containers[0].Args = []string{"$(API_TOKEN)"}
+	if _, err = Resolve(t.Context(), shop(), q); !errors.Is(err, errSecretArgument) || strings.Contains(err.Error(), "s3cret") {
+		t.Error(err)
 	}
 	q.Run.Go.Args = []string{"--dev"}
 	r := shop()

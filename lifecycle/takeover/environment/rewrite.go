@@ -122,25 +122,32 @@ func tellPort(values map[string]value, name string, p catalogue.RunPort) error {
 
 // replaceNumber replaces a number where it stands by itself, and counts.
 func replaceNumber(text, number, by string) (string, int) {
+	return replaceEach(text, number, by, func(start, end int) bool {
+		return (start == 0 || !isWord(text[start-1])) && (end == len(text) || !isWord(text[end]))
+	})
+}
+
+// replaceEach replaces what is found of a part of a text where the condition holds,
+// and counts.
+func replaceEach(text, part, by string, condition func(start, end int) bool) (string, int) {
 	var b strings.Builder
-	count := 0
-	for at := 0; at < len(text); {
-		i := strings.Index(text[at:], number)
+	count, at := 0, 0
+	for {
+		i := strings.Index(text[at:], part)
 		if i < 0 {
 			b.WriteString(text[at:])
-			break
+			return b.String(), count
 		}
-		start, end := at+i, at+i+len(number)
+		start, end := at+i, at+i+len(part)
 		b.WriteString(text[at:start])
-		if start > 0 && isWord(text[start-1]) || end < len(text) && isWord(text[end]) {
-			b.WriteString(number)
-		} else {
+		if condition(start, end) {
 			b.WriteString(by)
 			count++
+		} else {
+			b.WriteString(part)
 		}
 		at = end
 	}
-	return b.String(), count
 }
 
 func isWord(c byte) bool {
@@ -176,24 +183,9 @@ func tellFiles(values map[string]value, q Request, files *fileSet) error {
 // replacePath replaces a path, or the beginning of one below it, wherever it stands
 // by itself: in a list as in PATH, or behind the scheme of a URL.
 func replacePath(text, path, by string) (_ string, found bool) {
-	var b strings.Builder
-	for at := 0; at < len(text); {
-		i := strings.Index(text[at:], path)
-		if i < 0 {
-			b.WriteString(text[at:])
-			break
-		}
-		start, end := at+i, at+i+len(path)
-		b.WriteString(text[at:start])
+	replaced, count := replaceEach(text, path, by, func(start, end int) bool {
 		before := start == 0 || !isWord(text[start-1]) && !strings.ContainsRune("/.-", rune(text[start-1])) || strings.HasSuffix(text[:start], "://")
-		after := end == len(text) || !isWord(text[end]) && !strings.ContainsRune(".-", rune(text[end]))
-		if before && after {
-			b.WriteString(by)
-			found = true
-		} else {
-			b.WriteString(path)
-		}
-		at = end
-	}
-	return b.String(), found
+		return before && (end == len(text) || !isWord(text[end]) && !strings.ContainsRune(".-", rune(text[end])))
+	})
+	return replaced, count > 0
 }

@@ -17,6 +17,11 @@ var userinfo = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:([^\s/?#]+)
 // hasPassword says whether a value is, or holds, a URL with a password.
 func hasPassword(text string) bool { return userinfo.MatchString(text) }
 
+// isSecret says whether nothing may show a variable's value.
+func isSecret(name string, v value) bool {
+	return v.secret || catalogue.SecretName(name) || hasPassword(v.text)
+}
+
 // secretSet are values that nothing may show.
 type secretSet map[string]bool
 
