@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 		"another name":         {func(d *appsv1.Deployment) { d.Name = "web" }, "Git declares Deployment /api"},
 		"another image":        {container(func(c *corev1.Container) { c.Image = other }), "/image of container \"api\" is not what Git declares"},
 		"another command":      {container(func(c *corev1.Container) { c.Command = []string{"sh"} }), "/command of container \"api\" is not"},
-		"an undeclared probe":  {container(func(c *corev1.Container) { c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec("true")} }), "/readinessProbe/exec/command of container"},
+		"an undeclared probe":  {container(func(c *corev1.Container) { c.ReadinessProbe = &corev1.Probe{ProbeHandler: execProbe("true")} }), "/readinessProbe/exec/command of container"},
 		"a probe less":         {container(func(c *corev1.Container) { c.LivenessProbe = nil }), "/livenessProbe/exec/command of container"},
 		"the network of nodes": {func(d *appsv1.Deployment) { d.Spec.Template.Spec.HostNetwork = true }, "the network of their node"},
 		"a port of nodes":      {container(func(c *corev1.Container) { c.Ports[0].HostPort = 80 }), "a port of the node"},
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func exec(command ...string) corev1.ProbeHandler {
+func execProbe(command ...string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
 }
 
