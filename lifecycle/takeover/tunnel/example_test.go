@@ -30,4 +30,3 @@ func Example() {
 
 	// Output: 0 of 0 pods have a stream
 }
-

@@ -32,7 +32,7 @@ import (
 const (
 	// patience is how long something may take that has to happen.
 	patience   = 2 * time.Minute
-	image      = "registry.invalid/pharos-agent@sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	agentImage = "registry.invalid/pharos-agent@sha256:1111111111111111111111111111111111111111111111111111111111111111"
 	port       = 8080
 	deployment = "api"
 )
@@ -77,7 +77,7 @@ func newShop(t *testing.T, replicas int32) *shop {
 		}
 		front.Close()
 	})
-	s.uid = deploy(t, s.client, s.namespace, replicas, corev1.Container{Name: "main", Image: image})
+	s.uid = deploy(t, s.client, s.namespace, replicas, corev1.Container{Name: "main", Image: agentImage})
 	return s
 }
 
@@ -250,7 +250,7 @@ type started struct {
 func (s *shop) tunnelConfig(p *process) tunnel.Config {
 	return tunnel.Config{
 		REST: s.config, Namespace: s.namespace, Deployment: deployment, UID: s.uid,
-		Container: "main", AgentImage: image, Session: s.session, Signer: s.signer, Dial: p.dial,
+		Container: "main", AgentImage: agentImage, Session: s.session, Signer: s.signer, Dial: p.dial,
 	}
 }
 

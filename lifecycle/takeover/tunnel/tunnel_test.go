@@ -22,7 +22,7 @@ func TestEveryPodStreams(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 3)
 	// Pods with the same labels that are none of the Deployment's, or run something else.
-	for name, of := range map[string]string{"stray": image, "other": "registry.invalid/other"} {
+	for name, of := range map[string]string{"stray": agentImage, "other": "registry.invalid/other"} {
 		_, err := s.client.CoreV1().Pods(s.namespace).Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": deployment}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: of}}},
