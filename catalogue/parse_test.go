@@ -213,6 +213,10 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
+	f.Add([]byte(everyField))
+	for _, tt := range refusedRuns {
+		f.Add([]byte(header + "images:\n- name: a\n  build: {files: {}}\n  inputs: [a]\n  run:   " + tt.in + "\n"))
+	}
 	for _, tt := range refusedImages {
 		f.Add([]byte(header + "images:\n" + tt.in))
 	}
@@ -238,6 +242,9 @@ func FuzzParse(f *testing.F) {
 		for _, image := range c.Images {
 			if image.Name == "" || image.Build.Kind() == "" || len(image.Inputs.Strings()) == 0 || len(image.Platforms) == 0 {
 				t.Errorf("an incomplete image is accepted: %+v", image)
+			}
+			if run := image.Run; run != nil && (run.Dir == "" || (run.Kind() == "" || run.Go != nil) != (run.Reload == "")) {
+				t.Errorf("an incomplete run is accepted: %+v", run)
 			}
 		}
 	})

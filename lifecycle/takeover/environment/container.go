@@ -75,7 +75,8 @@ func (c *container) evaluate(ctx context.Context, i int) (*value, error) {
 			if err == nil && !ok {
 				of, ok, err = c.link(ctx, name)
 			}
-			if v.secret = v.secret || of.secret; of.secret {
+			if isSecret(name, of) {
+				v.secret = true
 				c.seen(of.text)
 			}
 			return of.text, ok, err

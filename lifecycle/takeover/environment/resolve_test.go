@@ -263,8 +263,8 @@ func TestSecrets(t *testing.T) {
 	r.secrets["key"] = map[string]string{"pem": "-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34Gky\nshort\n-----END KEY-----\n"}
 	q := request(corev1.Container{Env: []corev1.EnvVar{
 		secretKey("PW", "db", "password", false), {Name: "DSN", Value: "pw is $(PW)"}, secretKey("DATABASE_URL", "db", "url", false), secretKey("KEY", "key", "pem", false),
-		{Name: "API_TOKEN", Value: "literal-token"}, {Name: "PLAIN", Value: "plain-value"}, {Name: "QUEUE", Value: "amqp://u:queue-pass@q/"},
-	}}, "DSN", "DATABASE_URL", "KEY", "API_TOKEN", "PLAIN", "QUEUE", "LOCAL")
+		{Name: "API_TOKEN", Value: "literal-token"}, {Name: "HEADER", Value: "Bearer $(API_TOKEN)"}, {Name: "PLAIN", Value: "plain-value"}, {Name: "QUEUE", Value: "amqp://u:queue-pass@q/"},
+	}}, "DSN", "DATABASE_URL", "KEY", "HEADER", "PLAIN", "QUEUE", "LOCAL")
 	q.Run.Forwards = []catalogue.RunForward{{Service: "postgres", Port: 5432, Env: []string{"DATABASE_URL"}}}
 	q.Addresses = map[string]string{"postgres:5432": "127.0.0.1:15432"}
 	q.DotEnv, q.DotEnvName = []byte("LOCAL=plain-local\nMY_SECRET=local-secret"), ".env"
@@ -273,14 +273,14 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34Gky\nshort\n-----END KEY-----", "-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34Gky\nshort\n-----END KEY-----\n", "MIIBOgIBAAJBAKj34Gky",
+		"-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34Gky\nshort\n-----END KEY-----", "-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34Gky\nshort\n-----END KEY-----\n", "Bearer literal-token", "MIIBOgIBAAJBAKj34Gky",
 		"amqp://u:queue-pass@q/", "literal-token", "local-secret", "pass%40word", "pass@word", "postgres://ann:pass%40word@127.0.0.1:15432/shop", "postgres://ann:pass%40word@postgres:5432/shop",
 		"pw is s3cret-password", "queue-pass", "s3cret-password",
 	}
 	if diff := cmp.Diff(want, e.Secrets()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	for name, want := range map[string]bool{"DSN": true, "DATABASE_URL": true, "API_TOKEN": true, "PLAIN": false, "QUEUE": true, "LOCAL": false, "MY_SECRET": true} {
+	for name, want := range map[string]bool{"DSN": true, "DATABASE_URL": true, "HEADER": true, "PLAIN": false, "QUEUE": true, "LOCAL": false, "MY_SECRET": true} {
 		if v, ok := e.Lookup(name); !ok || v.Secret != want {
 			t.Errorf("%s: %v, secret %t", name, v, v.Secret)
 		}
