@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 )
 
 // choose says which of the objects are taken over.
@@ -124,7 +126,7 @@ func (s *selection) workload(o object) (w Workload, ok bool) {
 		refuse(reconcileFirst, "it uses image %s, and only a Deployment can be taken over: what becomes of a %s is up to its controller", o.uses[0].image, o.Kind)
 		return w, false
 	}
-	w = Workload{Namespace: o.Namespace, Name: o.Name, Application: o.By, Declared: o.JSON, Live: s.Deployments[o.key()], Command: []string{}, Environment: []string{}}
+	w = Workload{Namespace: o.Namespace, Name: o.Name, Application: o.By, Declared: o.JSON, Live: s.Deployments[o.key()], Command: []string{}, Environment: []environment.Name{}}
 	s.container(o, &w, refuse)
 	s.live(o, &w, refuse)
 	s.heal(&w, refuse)
@@ -171,7 +173,7 @@ func (s *selection) container(o object, w *Workload, refuse refusal) {
 
 // describe fills in how an image runs.
 func (w *Workload) describe(img catalogue.Image) {
-	w.Run, w.Build, w.Inputs, w.Command, w.Environment = *img.Run, img.Build, img.Inputs, append([]string{}, commandOf(img)...), append([]string{}, img.Run.Env...)
+	w.Run, w.Build, w.Inputs, w.Command = *img.Run, img.Build, img.Inputs, append([]string{}, commandOf(img)...)
 	for _, f := range w.Run.Forwards {
 		w.Forwards = append(w.Forwards, Forward{Service: f.Address(), Local: f.Local, Environment: f.Env})
 	}
@@ -222,6 +224,7 @@ func (s *selection) live(o object, w *Workload, refuse refusal) {
 		s.warn(w.Subject(), "%s", warning)
 	}
 	w.UID = types.UID(d.UID)
+	s.names(w, refuse)
 	var marked struct {
 		Metadata struct {
 			Labels map[string]string `json:"labels"`
@@ -231,6 +234,19 @@ func (s *selection) live(o object, w *Workload, refuse refusal) {
 		refuse(reconcileFirst, "it has no label %s=%s, without which nobody else would put it back", keys.Target, s.Target)
 	}
 	s.scaled(o)
+}
+
+// names finds the variables that reach the process.
+func (s *selection) names(w *Workload, refuse refusal) {
+	var d appsv1.Deployment
+	if err := decode(w.Live, &d); err != nil {
+		return // it is refused already
+	}
+	names, err := environment.Names(environment.Request{Namespace: w.Namespace, Pod: d.Spec.Template, Container: w.Container, Run: w.Run})
+	if err != nil {
+		refuse("", "%v", err)
+	}
+	w.Environment = append(w.Environment, names...)
 }
 
 // standIn stands for the agent's image while that is not pushed: it is in the same

@@ -10,6 +10,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -61,9 +62,8 @@ type Workload struct {
 	// Command is what runs on the workstation; empty if that is found in the image's
 	// folder.
 	Command []string `json:"command"`
-	// Environment are the names of the variables that reach the process, with "*" for
-	// any characters.
-	Environment []string `json:"environment"`
+	// Environment are the variables that reach the process, without their values.
+	Environment []environment.Name `json:"environment"`
 	// Forwards are the Services that the process reaches by a local port, and Ports
 	// where it listens on another port than the container.
 	Forwards []Forward `json:"forwards,omitempty"`

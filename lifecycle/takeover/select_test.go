@@ -69,7 +69,7 @@ func digest(name string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(
 func containers(images ...string) string {
 	var list []string
 	for _, i := range images {
-		list = append(list, fmt.Sprintf(`{"name":%q,"image":%q}`, i, "registry/shop/"+i+"@"+digest(i)))
+		list = append(list, fmt.Sprintf(`{"name":%q,"image":%q,"env":[{"name":"DB_HOST","value":"db"},{"name":"HOME","value":"/"}]}`, i, "registry/shop/"+i+"@"+digest(i)))
 	}
 	return `{"template":{"spec":{"containers":[` + strings.Join(list, ",") + `]}}}`
 }
@@ -101,7 +101,7 @@ func TestSelect(t *testing.T) {
 	}
 	w := p.Workloads[0]
 	if w.Subject() != "Deployment shop/api" || w.Container != "api" || w.Image != "api" || w.UID != "uid-api" || w.Returns != "Application argocd/shop-api" ||
-		!slices.Equal(w.Command, []string{"go", "run", "./services/api"}) || !slices.Equal(w.Environment, []string{"DB_*"}) || len(w.Live) == 0 || len(w.Declared) == 0 {
+		!slices.Equal(w.Command, []string{"go", "run", "./services/api"}) || len(w.Environment) != 1 || w.Environment[0].Name != "DB_HOST" || len(w.Live) == 0 || len(w.Declared) == 0 {
 		t.Errorf("the workload is %+v", w)
 	}
 	if want := (takeover.ChangedImage{Name: "api", Reason: "its inputs (services/api/main.go) changed"}); !slices.Equal(p.Changed, []takeover.ChangedImage{want}) {
@@ -111,7 +111,7 @@ func TestSelect(t *testing.T) {
 	const want = `{"target":"devbox","clusterUID":"c1","receipt":"sha256:1111111111111111","commit":"c0ffee00c0ffee00","tree":"t2",` +
 		`"changed":[{"name":"api","reason":"its inputs (services/api/main.go) changed"}],` +
 		`"workloads":[{"namespace":"shop","name":"api","uid":"uid-api","container":"api","image":"api","application":"Application argocd/shop-api",` +
-		`"returns":"Application argocd/shop-api","command":["go","run","./services/api"],"environment":["DB_*"]}],"covers":["shop-api"]}`
+		`"returns":"Application argocd/shop-api","command":["go","run","./services/api"],"environment":[{"name":"DB_HOST","from":"the manifest"}]}],"covers":["shop-api"]}`
 	if err != nil || string(out) != want {
 		t.Errorf("as JSON, %v:\n%s\nwant\n%s", err, out, want)
 	}

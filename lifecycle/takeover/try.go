@@ -1,0 +1,105 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+)
+
+// Try returns the plan of Run with these names, and has the target say of it what only
+// it can: whether the lease is free, and whether the API server would accept the
+// diversions, with its admission and quotas, which is all among Plan.Blocked and
+// Plan.Warnings. It writes nothing.
+func (s *Session) Try(ctx context.Context, names ...string) (Plan, error) {
+	facts, err := s.Facts(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Select(facts, names...)
+	if err := p.Err(); err != nil {
+		return p, nil // the caller asks for it
+	}
+	if err := s.tryLease(ctx, &p); err != nil {
+		return p, err
+	}
+	for _, w := range p.Workloads {
+		if err := s.tryWorkload(ctx, &p, w, recorded(facts.Record, w.Image).Repository); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (s *Session) tryLease(ctx context.Context, p *Plan) error {
+	target := "target " + p.Target
+	_, err := s.Lifecycle.TryBorrow(ctx, lifecycle.BorrowRequest{Holder: lease.NewHolder(), Purpose: "takeover", Covers: p.Covers})
+	if blocked, ok := errors.AsType[*lifecycle.BlockedError](err); ok {
+		p.Blocked = append(p.Blocked, Block{Subject: target, Reason: blocked.Reason, Next: blocked.Next})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o, err := s.store.Load(ctx)
+	if errors.Is(err, journal.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	p.Warnings = append(p.Warnings, lifecycle.Finding{Subject: target, Message: fmt.Sprintf("a takeover by %s is left there, whose lease has ended: it is put back first", o.Document.User)})
+	return nil
+}
+
+func (s *Session) tryWorkload(ctx context.Context, p *Plan, w Workload, repository string) error {
+	d, _, _, err := divert.Plan(w.Live, w.Declared, w.Container, standIn(repository))
+	if err != nil {
+		return err
+	}
+	block := func(reason, next string) {
+		p.Blocked = append(p.Blocked, Block{Subject: w.Subject(), Reason: reason, Next: next})
+	}
+	refusals, warnings, err := s.writer.Examine(ctx, d)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	for _, r := range refusals {
+		block(r.Reason, r.Next)
+	}
+	for _, warning := range warnings {
+		p.Warnings = append(p.Warnings, lifecycle.Finding{Subject: w.Subject(), Message: warning.Text})
+	}
+	err = s.writer.DryRun(ctx, d)
+	if errors.Is(err, divert.ErrRejected) || errors.Is(err, divert.ErrChanged) || errors.Is(err, divert.ErrGone) {
+		block(err.Error(), "")
+		return nil
+	}
+	return lifecycle.TargetError(err)
+}
+
+// Unchanged says whether every image of a working tree has the fingerprint that the
+// target's live receipt has. Errors are those of Read.
+func Unchanged(ctx context.Context, src Source) (bool, error) {
+	r := &reading{Source: src}
+	if err := r.target(ctx); err != nil {
+		return false, lifecycle.TargetError(err)
+	}
+	if err := r.workingTree(ctx); err != nil {
+		return false, err
+	}
+	f := r.facts
+	if f.Record == nil || len(f.Failed) > 0 || len(f.States) != len(f.Record.Images) {
+		return false, nil
+	}
+	for _, st := range f.States {
+		if known := recorded(f.Record, st.Image.Name); known == nil || known.Fingerprint != string(st.Fingerprint) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
