@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -282,7 +284,7 @@ func TestPortInUse(t *testing.T) {
 		if !errors.Is(err, forward.ErrInUse) {
 			t.Fatalf("%s: %v", host, err)
 		}
-		for _, want := range []string{"forward shop/db:80", fmt.Sprint("port ", port), "namespace", "forward.test"} {
+		for _, want := range []string{"forward shop/db:80", fmt.Sprint("port ", port), "namespace", fmt.Sprintf("(process %d)", os.Getpid())} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("the error lacks %q: %v", want, err)
 			}
@@ -328,13 +330,12 @@ func TestWedgedForwardIsNoticed(t *testing.T) {
 	s := newShop(t)
 	s.service(t, "db", db())
 	s.run(t, "db-1", "db", says("db-1"))
-	r := s.start(t, forward.Forward{Service: "db", Port: intstr.FromInt32(80)})
-	open := dial(t, r.Addresses()[0])
-	line(t, open)
-	r.await(t, func(s forward.Status) bool { return s.Pod == "db-1" })
-
+	var wedged atomic.Bool
 	release := make(chan struct{})
 	s.peer.Refuse = func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+		if !wedged.Load() {
+			return false
+		}
 		select {
 		case <-release:
 			return false
@@ -342,6 +343,12 @@ func TestWedgedForwardIsNoticed(t *testing.T) {
 			return true
 		}
 	}
+	r := s.start(t, forward.Forward{Service: "db", Port: intstr.FromInt32(80)})
+	open := dial(t, r.Addresses()[0])
+	line(t, open)
+	r.await(t, func(s forward.Status) bool { return s.Pod == "db-1" })
+
+	wedged.Store(true)
 	s.peer.Freeze("db-1")
 	if _, err := open.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("a connection that stands still ends with %v", err)
