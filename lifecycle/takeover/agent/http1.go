@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 )
 
+// statusBegin is what every response begins with.
+const statusBegin = "HTTP/1."
+
 // maxPipelined is how many requests may wait for their answers.
 const maxPipelined = 256
 
@@ -32,8 +35,13 @@ type http1 struct {
 
 func newHTTP1(closing *atomic.Bool) *http1 {
 	h := &http1{closing: closing}
+	h.requests.begins = func(p []byte) bool { return plausible(bytes.TrimLeft(p, "\r\n")) }
 	h.requests.head = h.requestHead
 	h.requests.end = func() {}
+	h.responses.begins = func(p []byte) bool {
+		n := min(len(p), len(statusBegin))
+		return len(h.methods) > 0 && string(p[:n]) == statusBegin[:n]
+	}
 	h.responses.head = h.responseHead
 	h.responses.end = h.answered
 	return h

@@ -10,6 +10,8 @@ import (
 const (
 	maxHead = 64 << 10
 	maxLine = 4 << 10 // of a chunk's size or a trailer
+	// maxBegin is how much of a head says whether it may be one.
+	maxBegin = 64
 )
 
 var errNotHTTP1 = errors.New("not HTTP/1")
@@ -23,6 +25,8 @@ type framing struct {
 
 // message follows one direction of HTTP/1 byte by byte.
 type message struct {
+	// begins says whether a head may begin like this. What may not is not held.
+	begins func(p []byte) bool
 	// head is called with each complete head, with its empty line, and returns the
 	// body's framing and what to hand on in the head's place.
 	head func(head []byte) (framing, []byte, error)
@@ -55,6 +59,10 @@ func (m *message) feed(p []byte, out func([]byte)) error {
 	for len(p) > 0 {
 		switch m.state {
 		case inHead:
+			if len(m.held) < maxBegin && !m.begins(append(m.held[:len(m.held):len(m.held)], p[:min(len(p), maxBegin)]...)) {
+				m.held = append(m.held, p...)
+				return errNotHTTP1
+			}
 			head, rest, err := m.until(p, maxHead, headEnd)
 			if err != nil || head == nil {
 				return err

@@ -11,6 +11,9 @@ const (
 	minRoom    = 1 << 10 // less is not worth a packet
 	// maxUnderway is of one connection, and leaves SSH's own window of 2 MiB open.
 	maxUnderway = 3 << 19
+	// firstUnderway is what a connection may borrow before any of it was consumed, at
+	// most: one that stalls at once does not take much from the others.
+	firstUnderway = 32 << 10
 )
 
 var errOverreported = errors.New("more bytes were reported as consumed than were sent")
@@ -28,6 +31,7 @@ type credit struct {
 	packets  []int // sent and not consumed, oldest first
 	consumed int   // of packets[0]
 	underway int   // cost of packets
+	earned   int   // consumed so far, at most maxUnderway
 	closed   bool
 }
 
@@ -59,7 +63,8 @@ func (c *credit) wait(ask func()) (int, bool) {
 
 // room returns how many bytes a packet may have now.
 func (c *credit) room() int {
-	share := min(maxUnderway, max(0, int(c.pool.free.Load())/4))
+	free := max(0, int(c.pool.free.Load()))
+	share := max(min(c.earned, free/4), min(firstUnderway, free/256))
 	return c.guaranteed + share - c.underway - packetCost
 }
 
@@ -79,6 +84,7 @@ func (c *credit) report(n int) error {
 		return nil
 	}
 	c.consumed += n
+	c.earned = min(maxUnderway, c.earned+n)
 	done := 0
 	freed := 0
 	for done < len(c.packets) && c.consumed >= c.packets[done] {
