@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,10 +52,8 @@ type Shop struct {
 // NewShop delivers the shop.
 func NewShop(t *testing.T, c *devenv.Cluster) *Shop {
 	t.Helper()
-	s := &Shop{t: t, Dir: t.TempDir(), Namespace: devtest.Namespace(t, c), REST: c.Config()}
 	registry := devtest.Registry(t)
-	s.git("init", "-q", "-b", "main")
-	s.Write(map[string]string{
+	return Deliver(t, c, registry, registry, map[string]string{
 		"api/main.txt":  "api 1\n",
 		"mail/main.txt": "mail 1\n",
 		"README.md":     "# Shop\n",
@@ -70,28 +70,46 @@ images:
   run: {command: [cat]}
 delivery: [gitops/**, pharos.yaml]
 neutral: ["**/*.md"]
----
+`,
+		"gitops/api.yaml":  manifest("api"),
+		"gitops/mail.yaml": manifest("mail"),
+	})
+}
+
+// Deliver delivers a repository of these files, of which pharos.yaml gets a target, and
+// gitops a kustomization of all that is in it. The registry is that host, as it is
+// pushed to from here and as the nodes pull from it.
+func Deliver(t *testing.T, c *devenv.Cluster, push, pull string, files map[string]string) *Shop {
+	t.Helper()
+	s := &Shop{t: t, Dir: t.TempDir(), Namespace: devtest.Namespace(t, c), REST: c.Config()}
+	s.git("init", "-q", "-b", "main")
+	files = maps.Clone(files)
+	files["pharos.yaml"] += fmt.Sprintf(`---
 apiVersion: pharos.dev/v1alpha1
 kind: Target
-metadata: {name: ` + s.Namespace + `}
+metadata: {name: %[1]s}
 spec:
-  namespace: ` + s.Namespace + `
-  registry: {push: "` + registry + `/shop", insecure: true}
+  namespace: %[1]s
+  registry: {push: "%[2]s/%[1]s", pull: "%[3]s/%[1]s", insecure: true}
   overlay: gitops
-`,
-		"gitops/kustomization.yaml": "namespace: " + s.Namespace + "\nresources: [api.yaml, mail.yaml]\n",
-		"gitops/api.yaml":           manifest("api"),
-		"gitops/mail.yaml":          manifest("mail"),
-	})
+`, s.Namespace, push, pull)
+	var resources []string
+	for name := range files {
+		if file, ok := strings.CutPrefix(name, "gitops/"); ok {
+			resources = append(resources, file)
+		}
+	}
+	slices.Sort(resources)
+	files["gitops/kustomization.yaml"] = "namespace: " + s.Namespace + "\nresources: [" + strings.Join(resources, ", ") + "]\n"
+	s.Write(files)
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "Open the shop")
 	s.prepare()
-	l := s.Lifecycle()
-	head, err := s.repository().Commit(t.Context(), "")
+	head, err := s.Repository().Commit(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: head, Repository: s.repository()}); err != nil {
+	if _, err := s.Lifecycle().Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: head, Repository: s.Repository()}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -172,7 +190,8 @@ func (s *Shop) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (s *Shop) repository() *source.Repository {
+// Repository is the checkout's.
+func (s *Shop) Repository() *source.Repository {
 	s.t.Helper()
 	repo, err := source.Open(s.Dir)
 	if err != nil {
@@ -366,6 +385,13 @@ func (s *Shop) Spec(name string) string {
 // Whole wants the target to be as it was before, and nothing of a takeover to be left.
 func (s *Shop) Whole(specs map[string]string) {
 	s.t.Helper()
+	session, err := takeover.New(s.Config())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if doc, err := session.Pending(); !errors.Is(err, journal.ErrNone) {
+		s.t.Errorf("the journal has %v, %v", doc, err)
+	}
 	for name, want := range specs {
 		if got := s.Spec(name); got != want {
 			s.t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
@@ -377,13 +403,6 @@ func (s *Shop) Whole(specs map[string]string) {
 	}
 	if _, err := s.Client().CoreV1().Secrets(s.Namespace).Get(s.t.Context(), journal.ObjectName(s.Namespace), metav1.GetOptions{}); err == nil {
 		s.t.Error("the session object is left")
-	}
-	session, err := takeover.New(s.Config())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if doc, err := session.Pending(); !errors.Is(err, journal.ErrNone) {
-		s.t.Errorf("the journal has %v, %v", doc, err)
 	}
 }
 
