@@ -47,6 +47,7 @@ type conn struct {
 	used       bool         // up has carried a request
 	generation int          // of the process
 	exchange   *exchange    // the request under way
+	retries    int          // how often a process ended it before anything came
 	half       bool         // no more will be written
 	last       bool         // the process's end is the connection's
 	closed     bool
@@ -56,7 +57,8 @@ type conn struct {
 // exchange is a request and its response.
 type exchange struct {
 	method         string
-	again          []byte // the request, if it may be made once more
+	again          []byte // the request, if it may be made again
+	repeated       int    // how often it was
 	sent, received bool
 	answered       bool // a byte of the response has come
 	counted        bool // the gate waits for its end
@@ -117,6 +119,9 @@ func (c *conn) replace(up *net.TCPConn, generation int) error {
 	if c.closed {
 		_ = up.Close()
 		return net.ErrClosed
+	}
+	if c.up != nil && c.generation == generation {
+		return up.Close() // the other goroutine was faster
 	}
 	if c.up != nil {
 		_ = c.up.Close()
@@ -368,7 +373,7 @@ func (c *conn) upstream() (*net.TCPConn, error) {
 	for {
 		_, open, failed, changed := c.gate.serving()
 		c.mu.Lock()
-		up, closed, last, mode, wake := c.up, c.closed, c.last, c.mode, c.wake
+		up, closed, last, mode, retries, wake := c.up, c.closed, c.last, c.mode, c.retries, c.wake
 		c.mu.Unlock()
 		switch {
 		case closed:
@@ -377,16 +382,18 @@ func (c *conn) upstream() (*net.TCPConn, error) {
 			return up, nil
 		case last || failed:
 			return nil, io.EOF
-		case mode == unknown && open:
-			// It may be the process that speaks first.
-			if err := c.attach(c.ctx, false); err != nil {
-				return nil, io.EOF
-			}
-			continue
+		}
+		var retry <-chan time.Time
+		if mode == unknown && open {
+			retry = time.After(firstRepeat << retries) // it may be the process that speaks first
 		}
 		select {
 		case <-wake:
 		case <-changed:
+		case <-retry:
+			if err := c.attach(c.ctx, false); err != nil {
+				return nil, io.EOF
+			}
 		case <-c.ctx.Done():
 			return nil, net.ErrClosed
 		}
@@ -459,12 +466,19 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 	c.up = nil
 	x := c.exchange
 	switch {
-	case c.mode == unknown && !open && !c.half:
-		return true, nil // another process will take it
+	case c.mode == unknown && !c.half && c.retries < repeats:
+		// Another process will take it, or this one when it has started anew.
+		if open {
+			c.retries++
+		}
+		return true, nil
 	case c.mode == asHTTP && x == nil && !c.last:
 		return true, nil // between two requests
 	case c.mode == asHTTP && x != nil && !x.answered && x.again != nil:
-		return c.repeat(x), err
+		if c.repeat(x) {
+			return true, nil
+		}
+		return false, err
 	}
 	c.last = true
 	c.forget()
@@ -472,14 +486,29 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 	return false, err
 }
 
-// repeat makes a request once more to which there was no answer, and which changes
+// repeats is how often a request is made again. With the pauses in between, which
+// double, they last longer than a process takes connections that is about to end.
+const (
+	repeats     = 6
+	firstRepeat = 10 * time.Millisecond
+)
+
+// repeat makes a request again to which there was no answer, and which changes
 // nothing: RFC 9110, 9.2.2. The lock is held.
 func (c *conn) repeat(x *exchange) bool {
 	head := x.again
-	x.again = nil
+	pause := time.NewTimer(firstRepeat << x.repeated)
+	defer pause.Stop()
+	if x.repeated++; x.repeated == repeats {
+		x.again = nil
+	}
 	c.gate.done()
 	x.counted = false
 	c.mu.Unlock()
+	select {
+	case <-pause.C:
+	case <-c.ctx.Done():
+	}
 	err := c.attach(c.ctx, true)
 	c.mu.Lock()
 	if err == nil && c.exchange != x {
@@ -488,7 +517,7 @@ func (c *conn) repeat(x *exchange) bool {
 	}
 	if x.counted = err == nil; err == nil && c.up != nil {
 		c.used = true
-		_, err = c.up.Write(head)
+		_, _ = c.up.Write(head) // reading tells whether it failed
 	}
 	if err != nil || c.up == nil {
 		c.last = true

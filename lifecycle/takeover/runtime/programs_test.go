@@ -69,9 +69,11 @@ http.createServer((req, res) => {
 }).listen(Number(process.env.PORT), 'localhost')
 `
 
-func goVersion(i int) string     { return fmt.Sprintf("package main\n\nconst version = \"v%d\"\n", i) }
-func pythonVersion(i int) string { return fmt.Sprintf("VERSION = \"v%d\"\n", i) + pythonService }
-func nodeVersion(i int) string   { return fmt.Sprintf("const VERSION = 'v%d'\n", i) + nodeService }
+func version(i int) string { return fmt.Sprintf("v%02d", i) }
+
+func goVersion(i int) string     { return fmt.Sprintf("package main\n\nconst version = %q\n", version(i)) }
+func pythonVersion(i int) string { return fmt.Sprintf("VERSION = %q\n", version(i)) + pythonService }
+func nodeVersion(i int) string   { return fmt.Sprintf("const VERSION = %q\n", version(i)) + nodeService }
 
 func goModule(t testing.TB) (root string) {
 	t.Helper()
