@@ -95,7 +95,7 @@ func (o *changeOptions) change(ctx context.Context, c *reaper.Client, r reaper.R
 	}
 	if o.warn != nil {
 		if w := o.warn(obj); w != "" {
-			linef(o.ErrOut, "warning: %s: %s", strings.ToLower(r.Kind)+"/"+r.Name, w)
+			linef(o.ErrOut, "warning: %s: %s", strings.ToLower(r.Kind)+"/"+r.Name, oneLine(w))
 		}
 	}
 	now, err := c.Now(ctx)

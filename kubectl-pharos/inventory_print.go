@@ -19,7 +19,7 @@ func (o *inventoryOptions) print(target string, r inventory.Report) error {
 	case o.output.format() == "name":
 		for _, f := range r.Findings {
 			if f.Object != nil {
-				linef(o.Out, "%s/%s", f.Resource, f.Object.Name)
+				linef(o.Out, "%s/%s", f.Resource, oneLine(f.Object.Name))
 			}
 		}
 		return nil
@@ -165,7 +165,7 @@ func (o *inventoryOptions) printFindings(findings []inventory.Finding) {
 		}
 		of := f.Resource
 		if f.Object != nil {
-			of = f.Object.String()
+			of = oneLine(f.Object.String())
 		}
 		linef(o.Out, "  %s %s: %s", f.Problem, of, strings.ReplaceAll(f.Message, "\n", "\n    "))
 	}

@@ -146,6 +146,10 @@ func linef(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, visible(fmt.Sprintf(format, args...)))
 }
 
+// oneLine is for a name, which is one line whatever it holds: that of a Role may have
+// ends of lines, and would look like several.
+func oneLine(s string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s) }
+
 // visible has control characters, bytes that are no text and what turns the
 // direction of writing as Go writes them in a string. Ends of lines and tabs stay.
 func visible(s string) string {

@@ -170,7 +170,7 @@ func (o *policyOptions) printReview(r policy.Report) {
 		for i, refusal := range f.Refusals {
 			reasons[i] = refusal.String()
 		}
-		linef(o.Out, "%s would have been refused: %s", reaper.Object{Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}, strings.Join(reasons, "; "))
+		linef(o.Out, "%s would have been refused: %s", oneLine(reaper.Object{Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}.String()), strings.Join(reasons, "; "))
 	}
 	for _, q := range r.Quotas {
 		if q.Full() || q.Refuses() {

@@ -32,7 +32,7 @@ func (p *reapPrinter) item(i sweep.Item) {
 	switch {
 	case p.output.format() == "name":
 		if deleted {
-			linef(p.Out, "%s/%s", i.Resource, i.Object.Name)
+			linef(p.Out, "%s/%s", i.Resource, oneLine(i.Object.Name))
 		}
 	case !p.output.human():
 		if now := time.Now(); now.Sub(p.said) > signOfLife {
@@ -50,7 +50,7 @@ func (p *reapPrinter) item(i sweep.Item) {
 		if p.output.format() == "wide" {
 			why = ": " + i.Decision.Message
 		}
-		linef(p.Out, "%s/%s deleted%s%s%s", strings.ToLower(i.Resource.Kind), i.Object.Name, where, would, why)
+		linef(p.Out, "%s/%s deleted%s%s%s", strings.ToLower(i.Resource.Kind), oneLine(i.Object.Name), where, would, why)
 	}
 }
 
@@ -83,7 +83,7 @@ func (p *reapPrinter) errLine(format string, args ...any) { linef(p.ErrOut, form
 // problems prints the findings, and what was not looked at.
 func (p *reapPrinter) problems(line func(string, ...any), r sweep.Report) {
 	for _, f := range r.Findings {
-		name := f.Resource + "/" + f.Name
+		name := f.Resource + "/" + oneLine(f.Name)
 		if f.Namespace != "" {
 			name += " in " + f.Namespace
 		}
@@ -92,7 +92,7 @@ func (p *reapPrinter) problems(line func(string, ...any), r sweep.Report) {
 			continue
 		}
 		for _, h := range f.Held {
-			line("          holds %s/%s: %s", h.Resource, h.Name, indent(h.Why))
+			line("          holds %s/%s: %s", h.Resource, oneLine(h.Name), indent(h.Why))
 		}
 		for _, g := range f.Gaps {
 			line("          not looked at: %s: %s", g.What, indent(g.Why))

@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
@@ -67,6 +71,28 @@ func TestReapPage(t *testing.T) {
 	for _, r := range []reaper.Reason{reaper.BadIntent, reaper.NoEnd, reaper.ProtectedName, reaper.KeptBy, reaper.DeclaredBy, reaper.Holds, sweep.Stuck, sweep.Failed} {
 		if !strings.Contains(section, "`"+string(r)+"`") {
 			t.Errorf("the page does not explain %s", r)
+		}
+	}
+}
+
+// A name with ends of lines, as a Role's may have, looks like no other object.
+func TestNamesOfSeveralLines(t *testing.T) {
+	t.Parallel()
+	cluster := devtest.Cluster(t)
+	ns, kubeconfig := devtest.Namespace(t, cluster), devtest.Kubeconfig(t, cluster.Config())
+	_, err := devtest.Client(t, cluster.Config()).RbacV1().Roles(ns).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{
+		Name: "a\nnamespaces\\prod", Labels: map[string]string{keys.Intent: "transient"}, Annotations: map[string]string{keys.ExpiresAt: "2020-01-02T03:04:05Z"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reap := []string{"reap", "-n", ns, "--only", "roles.rbac.authorization.k8s.io"}
+	for _, args := range [][]string{
+		append(slices.Clone(reap), "--dry-run"), append(slices.Clone(reap), "--dry-run", "-o", "name"),
+		{"inventory", "-n", ns}, {"inventory", "-n", ns, "-o", "name"},
+	} {
+		if _, out, errOut := plugin(t, kubeconfig, args...); !strings.Contains(out, `a\nnamespaces\prod`) || strings.Contains(out, "\nnamespaces") {
+			t.Errorf("%q:\n%s%s", args, out, errOut)
 		}
 	}
 }
