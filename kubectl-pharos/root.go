@@ -78,7 +78,7 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	_ = cmd.RegisterFlagCompletionFunc("target", s.completeTargets)
 	s.completeKubeconfig(cmd)
 
-	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newDeploy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newInventory(s), newTouch(s), newExtend(s), newRetain(s), newReap(s), newPolicy(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
+	cmd.AddCommand(newInit(s), newLock(s), newImages(s), newWhy(s), newRender(s), newDiff(s), newDeploy(s), newReconcile(s), newRollback(s), newStatus(s), newReceipts(s), newLease(s), newMaintenance(s), newTakeover(s), newHandback(s), newInventory(s), newTouch(s), newExtend(s), newRetain(s), newReap(s), newPolicy(s), newController(s), newOptions(s), newVersion(s), newCompletion(s))
 	addVersion(cmd)
 	group(cmd)
 	explainUsage(cmd)

@@ -160,6 +160,7 @@ func (s *Session) recover(ctx context.Context, lost error) error {
 	s.giveUp()
 	s.emit(Event{Type: EventLeaseLost, Reason: lost.Error()})
 	for _, p := range s.parts {
+		s.setServing(p, false)
 		if p.stop != nil {
 			p.stop()
 			p.stop = nil

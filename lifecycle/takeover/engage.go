@@ -250,6 +250,7 @@ func (s *Session) serveAll(ctx context.Context) error {
 		if err := s.awaitPods(ctx, p, s.taken(p)); err != nil {
 			return err
 		}
+		s.setServing(p, true)
 		s.emitOf(p, Event{Type: EventServing})
 	}
 	return nil

@@ -175,11 +175,17 @@ type part struct {
 	session  wire.Session
 	agent    string
 	process  Process
+	// serving says that every pod is the agent's and served from here, or was when
+	// that was looked at last.
+	serving bool
 	// stop ends Serve, and waits for it.
 	stop func()
 }
 
-const defaultTimeout = 5 * time.Minute
+const (
+	defaultTimeout = 5 * time.Minute
+	journalFolder  = "journal"
+)
 
 // New checks the configuration and returns a Session. It reads nothing from the
 // target.
@@ -213,7 +219,7 @@ func New(c Config) (*Session, error) {
 	s := &Session{Config: c, commands: make(chan command, 16), edits: make(chan struct{}, 1)}
 	s.gate.clock = c.Clock
 	var err error
-	if s.file, err = journal.OpenFile(filepath.Join(c.Folder, "journal")); err != nil {
+	if s.file, err = journal.OpenFile(filepath.Join(c.Folder, journalFolder)); err != nil {
 		return nil, err
 	}
 	if s.store, err = journal.NewStore(journal.StoreConfig{REST: c.REST, Namespace: c.Namespace, Target: c.Lifecycle.Target, Guard: s.check}); err != nil {

@@ -29,6 +29,9 @@ type WorkloadStatus struct {
 	Container string        `json:"container"`
 	Image     string        `json:"image,omitempty"`
 	State     journal.State `json:"state"`
+	// Serving says that every pod has the agent, and was served from here when that
+	// was waited for last.
+	Serving bool `json:"serving"`
 	// Process is what runs on this machine; nil if nothing does.
 	Process *runtime.State `json:"process,omitempty"`
 	Command []string       `json:"command,omitempty"`
@@ -38,9 +41,9 @@ type WorkloadStatus struct {
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	doc, parts, held := s.doc, slices.Clone(s.parts), s.held
-	processes := make([]Process, len(parts))
+	processes, serving := make([]Process, len(parts)), make([]bool, len(parts))
 	for i, p := range parts {
-		processes[i] = p.process
+		processes[i], serving[i] = p.process, p.serving
 	}
 	s.mu.Unlock()
 	st := Status{Session: doc.Session, Target: s.Lifecycle.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
@@ -49,7 +52,7 @@ func (s *Session) Status() Status {
 		st.Covers, st.Until = state.Covers, state.Expires
 	}
 	for i, p := range parts {
-		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Command: p.workload.Command}
+		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Serving: serving[i] && held != nil, Command: p.workload.Command}
 		for _, d := range doc.Workloads {
 			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
 				w.State = d.State
@@ -62,6 +65,13 @@ func (s *Session) Status() Status {
 		st.Workloads = append(st.Workloads, w)
 	}
 	return st
+}
+
+// setServing keeps whether a workload is served from here.
+func (s *Session) setServing(p *part, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.serving = is
 }
 
 // StatusOf is how a session is that does not run, by its journal.

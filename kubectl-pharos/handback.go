@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
+)
+
+type handbackOptions struct {
+	*shared
+	output  *output
+	force   bool
+	reason  string
+	timeout time.Duration
+	names   []string
+}
+
+func newHandback(s *shared) *cobra.Command {
+	o := &handbackOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "handback [WORKLOAD…]",
+		Short: "Return what was taken over, exactly as it was",
+		Long: `Return what was taken over, exactly as it was.
+
+The workloads get what the agent replaced, and nothing else: what somebody else changed
+meanwhile stays, and is named. Once no pod has the agent any more, the lease is
+released, and the target is waited for until it is healthy at exactly the commit that
+was delivered last. With arguments only these workloads go back.
+
+It asks the process of this checkout's takeover, or does all of it itself where that is
+gone. With --force it does so from any machine, by what the target itself has: the lease
+is taken away from who has it, who is told the reason. It may be interrupted at any
+moment: run it again. It exits with 1 if there is nothing to hand back, and with 6 if
+the target has not come back in time.`,
+		Example: `  kubectl pharos handback
+
+  # One of several workloads
+  kubectl pharos handback shop/api
+
+  # That of somebody who is away
+  kubectl pharos handback --force --reason "ann's laptop is gone"`,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
+			return o.run(cmd.Context())
+		},
+	}
+	o.output = newOutput(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.force, "force", false, "Hand back whosever takeover the target has, wherever that runs")
+	f.StringVar(&o.reason, "reason", "", "With --force, why, for who has it. Required there")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to come back. More than 0")
+	return cmd
+}
+
+// handbackAnswer is what programs are told.
+type handbackAnswer struct {
+	Session string `json:"session,omitempty"`
+	User    string `json:"user,omitempty"`
+	// HandedBack says that nothing of it is left.
+	HandedBack bool                 `json:"handedBack"`
+	Workloads  []handbackedWorkload `json:"workloads,omitempty"`
+	failure
+}
+
+type handbackedWorkload struct {
+	Workload string   `json:"workload"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Kept     []string `json:"kept,omitempty"`
+}
+
+func (o *handbackOptions) check() error {
+	var errs []error
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	wrong(o.force && o.reason == "", "--force needs --reason, which who has the target is told")
+	wrong(!o.force && o.reason != "", "--reason is for --force")
+	wrong(o.force && len(o.names) > 0, "--force hands everything back: leave out %s", strings.Join(o.names, ", "))
+	wrong(o.timeout <= 0, "--timeout is %s, and must be more than 0", o.timeout)
+	return errors.Join(append(errs, o.output.check())...)
+}
+
+func (o *handbackOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	a := handbackAnswer{}
+	target, err := o.handBack(ctx, &a)
+	if err == nil {
+		a.HandedBack = len(o.names) == 0
+	}
+	return errors.Join(err, o.print(ctx, target, a, err))
+}
+
+func (o *handbackOptions) handBack(ctx context.Context, a *handbackAnswer) (target string, err error) {
+	if o.force {
+		return o.byForce(ctx, a)
+	}
+	folder, err := o.takeoverFolder()
+	if err != nil {
+		return "", err
+	}
+	client, err := guardian.Connect(ctx, folder)
+	if errors.Is(err, guardian.ErrNotRunning) {
+		return o.finish(ctx, folder, a)
+	}
+	if err != nil {
+		return "", err
+	}
+	st, err := client.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	a.Session = st.Session
+	return st.Target, o.ask(ctx, client, a)
+}
+
+// ask has the process of the takeover hand back, and shows what that does.
+func (o *handbackOptions) ask(ctx context.Context, client *guardian.Client, a *handbackAnswer) error {
+	p := &takeoverProgress{w: o.ErrOut}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	shown := make(chan struct{})
+	since := time.Now()
+	go func() {
+		defer close(shown)
+		_ = client.Attach(watching, nil, func(l guardian.Line) error { // what comes of it is the answer
+			if l.Event != nil && !l.Event.Time.Before(since) {
+				p.event(*l.Event)
+				a.note(*l.Event)
+			}
+			return nil
+		})
+	}()
+	err := client.HandBack(ctx, o.names...)
+	if err != nil || len(o.names) > 0 {
+		stop()
+	}
+	<-shown
+	return err
+}
+
+// finish hands a session back whose process is gone.
+func (o *handbackOptions) finish(ctx context.Context, folder string, a *handbackAnswer) (string, error) {
+	doc, err := takeover.Left(folder)
+	if errors.Is(err, journal.ErrNone) {
+		return "", notSo("there is nothing to hand back: this checkout has taken nothing over\nWhat others have: kubectl pharos lease show. To hand that back: kubectl pharos handback --force --reason TEXT")
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(o.names) > 0 {
+		return doc.Target, notSo("the process of the takeover is gone, so that only all of it can be handed back: leave out %s\nOr go on with it: kubectl pharos takeover", strings.Join(o.names, ", "))
+	}
+	a.Session, a.User = doc.Session, doc.User
+	if o.target == "" {
+		o.target = doc.Target
+	}
+	repo, t, so, err := o.open(ctx)
+	if err != nil {
+		return doc.Target, err
+	}
+	return t.Name, o.finishHere(ctx, repo, t, so, a)
+}
+
+func (o *handbackOptions) finishHere(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options, a *handbackAnswer) error {
+	c, err := o.takeoverConfig(repo, t, so, &takeoverFlags{timeout: o.timeout}, nil)
+	if err != nil {
+		return err
+	}
+	p := &takeoverProgress{w: o.ErrOut}
+	c.Events = func(e takeover.Event) {
+		p.event(e)
+		a.note(e)
+	}
+	s, err := takeover.New(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Finish(ctx); errors.Is(err, takeover.ErrRunning) {
+		return &lifecycle.BlockedError{Reason: "the takeover of this checkout is being handed back, or gone on with, by another process", Next: "Wait for it, or look at it: kubectl pharos takeover status", Err: err}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// byForce hands back what the target itself knows of.
+func (o *handbackOptions) byForce(ctx context.Context, a *handbackAnswer) (string, error) {
+	_, t, so, err := o.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, err := standard.NewRestorer(t, so)
+	if err != nil {
+		return t.Name, err
+	}
+	report, err := r.Restore(ctx, restore.Request{Reason: o.reason, Force: true})
+	a.Session, a.User = report.Session, report.User
+	for _, w := range report.Workloads {
+		done := handbackedWorkload{Workload: w.Subject.String(), Outcome: string(w.Outcome)}
+		for _, k := range w.Kept {
+			done.Kept = append(done.Kept, k.Field)
+		}
+		a.Workloads = append(a.Workloads, done)
+		linef(o.ErrOut, "%s: %s", done.Workload, restoredLine(takeover.Event{Outcome: done.Outcome, Kept: done.Kept}))
+	}
+	if report.Left != "" {
+		linef(o.ErrOut, "%s", report.Left)
+	}
+	switch {
+	case errors.Is(err, journal.ErrNone):
+		return t.Name, notSo("there is nothing to hand back: nobody has taken target %q over", t.Name)
+	case errors.Is(err, lease.ErrHeld):
+		return t.Name, &lifecycle.BlockedError{Reason: err.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: err}
+	}
+	return t.Name, lifecycle.TargetError(err)
+}
+
+// note keeps what became of a workload.
+func (a *handbackAnswer) note(e takeover.Event) {
+	if e.Type == takeover.EventRestored {
+		a.Workloads = append(a.Workloads, handbackedWorkload{Workload: e.Workload, Outcome: e.Outcome, Kept: e.Kept})
+	}
+}
+
+func (o *handbackOptions) print(ctx context.Context, target string, a handbackAnswer, err error) error {
+	if o.output.human() {
+		if err == nil {
+			linef(o.Out, "%s: handed back", target)
+		}
+		return nil
+	}
+	a.failure = failureOf(ctx, err)
+	obj, oerr := newObject("HandBack", target, a)
+	if oerr != nil {
+		return oerr
+	}
+	return o.output.print(o.Out, obj)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/workstation"
+)
+
+// guardian finds the process of the checkout's takeover.
+func (s *shared) guardian(ctx context.Context) (*guardian.Client, error) {
+	folder, err := s.takeoverFolder()
+	if err != nil {
+		return nil, err
+	}
+	client, err := guardian.Connect(ctx, folder)
+	if errors.Is(err, guardian.ErrNotRunning) {
+		if doc, jerr := s.journal(); jerr == nil {
+			return nil, notSo("%v, but one was interrupted: session %s of target %s, begun %s\n%s", err, doc.Session, doc.Target, doc.Began.Local().Format(time.DateTime), interruptedNext)
+		}
+		return nil, notSo("%v", err)
+	}
+	return client, err
+}
+
+// interruptedNext is what can be done about a takeover whose process is gone.
+const interruptedNext = "Go on with it: kubectl pharos takeover. Or hand it back: kubectl pharos handback"
+
+// takeoverFolder is where the checkout's takeover keeps what it has to know.
+func (s *shared) takeoverFolder() (string, error) {
+	repo, err := source.Open(s.repo)
+	if err != nil {
+		return "", err
+	}
+	return workstation.Folder(repo), nil
+}
+
+func newTakeoverStatus(s *shared) *cobra.Command {
+	o := &takeoverStatusOptions{shared: s}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the takeover of this checkout",
+		Long: `Show the takeover of this checkout: which workloads, what runs for them, and how long
+the target is borrowed. It asks the process of the takeover, and no cluster. It exits
+with 1 if there is none, or if one was interrupted.`,
+		Example: `  kubectl pharos takeover status
+  kubectl pharos takeover status -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.output = newOutput(cmd)
+	return cmd
+}
+
+type takeoverStatusOptions struct {
+	*shared
+	output *output
+}
+
+func (o *takeoverStatusOptions) run(ctx context.Context) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	client, err := o.guardian(ctx)
+	if errors.Is(err, errNotSo) {
+		return o.interrupted(err)
+	}
+	if err != nil {
+		return err
+	}
+	st, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	return o.print(st)
+}
+
+// interrupted shows what the journal says of a session whose process is gone.
+func (o *takeoverStatusOptions) interrupted(why error) error {
+	doc, err := o.journal()
+	if err != nil || o.output.human() {
+		return why
+	}
+	return errors.Join(why, o.print(guardian.Status{Status: takeover.StatusOf(doc)}))
+}
+
+func (o *takeoverStatusOptions) print(st guardian.Status) error {
+	if !o.output.human() {
+		obj, err := newObject("Takeover", st.Target, st)
+		if err != nil {
+			return err
+		}
+		return o.output.print(o.Out, obj)
+	}
+	linef(o.Out, "target %s since %s, process %d", st.Target, st.Began.Local().Format(time.DateTime), st.PID)
+	if !st.Until.IsZero() {
+		linef(o.Out, "borrowed until %s, and renewed", st.Until.Local().Format(time.DateTime))
+	} else {
+		linef(o.Out, "the target is not borrowed now, and nothing is served")
+	}
+	var rows [][]any
+	for _, w := range st.Workloads {
+		phase, pid, more := "-", "-", ""
+		state := string(w.State)
+		if w.Serving {
+			state = "serving"
+		}
+		if p := w.Process; p != nil {
+			phase, pid, more = string(p.Phase), fmt.Sprint(p.PID), p.Reason
+			if len(p.Problems) > 0 {
+				more = "the build failed: " + problemLine(p.Problems[0])
+			}
+		}
+		rows = append(rows, []any{visible(w.Workload), visible(w.Container), state, phase, pid, visible(more), visible(strings.Join(w.Command, " "))})
+	}
+	return o.output.table(o.Out, []column{{name: "Workload"}, {name: "Container"}, {name: "State"}, {name: "Process"}, {name: "PID"}, {name: "Reason"}, {name: "Command", wide: true}}, rows)
+}
+
+// journal is that of a session of the checkout; journal.ErrNone if there is none.
+func (s *shared) journal() (journal.Document, error) {
+	folder, err := s.takeoverFolder()
+	if err != nil {
+		return journal.Document{}, err
+	}
+	return takeover.Left(folder)
+}
+
+func newTakeoverLogs(s *shared) *cobra.Command {
+	follow := false
+	cmd := &cobra.Command{
+		Use:   "logs",
+		Short: "Print what the processes of the takeover have printed",
+		Long: `Print what the processes of the takeover and their builds have printed, as far as it
+is still kept, each line behind the image's name. Values of the environment that come
+from Secrets are masked.`,
+		Example: `  kubectl pharos takeover logs
+  kubectl pharos takeover logs --follow`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := s.guardian(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return client.Logs(cmd.Context(), follow, func(l guardian.LogLine) { linef(s.Out, "%s | %s", l.Source, l.Text) })
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until the takeover ends")
+	return cmd
+}
+
+func newTakeoverAttach(s *shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "attach",
+		Short: "Watch the takeover of this checkout",
+		Long: `Watch the takeover of this checkout, as the command does that began it. Ctrl-C once
+leaves it, Ctrl-C twice hands everything back.`,
+		Example: `  kubectl pharos takeover attach`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := s.guardian(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return s.end(s.watch(cmd.Context(), client, false))
+		},
+	}
+}
+
+func newTakeoverRestart(s *shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart [WORKLOAD…]",
+		Short: "Start the processes of the takeover anew",
+		Long: `Start the processes of the takeover anew, also those that are parked since they
+crashed again and again. Without an argument all of them.`,
+		Example: `  kubectl pharos takeover restart shop/api`,
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := s.guardian(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return client.Restart(cmd.Context(), args...)
+		},
+	}
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
+)
+
+// takeoverProgress writes the events of a session as lines.
+type takeoverProgress struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	said map[string]string // what was said last about each workload's pods
+	last *takeover.Event   // that of the end
+}
+
+func (p *takeoverProgress) line(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	linef(p.w, "%s", text)
+}
+
+// log shows a line that a process has printed.
+func (p *takeoverProgress) log(l guardian.LogLine) { p.line(l.Source + " | " + l.Text) }
+
+func (p *takeoverProgress) event(e takeover.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	say := func(format string, args ...any) { linef(p.w, format, args...) }
+	switch e.Type {
+	case takeover.EventStarted:
+		if e.Resumed {
+			say("going on with the takeover of target %s", e.Target)
+		}
+	case takeover.EventPlanned:
+		for _, line := range planLines(*e.Plan) {
+			say("%s", line)
+		}
+	case takeover.EventPublished:
+		say("%s: the registry has the agent", e.Workload)
+	case takeover.EventLeaseAcquired:
+		say("%s: borrowed until %s, and renewed", e.Target, e.Until.Local().Format(time.TimeOnly))
+	case takeover.EventReady:
+		say("%s: ready on this machine", e.Workload)
+	case takeover.EventDiverted:
+		say("%s: diverted", e.Workload)
+	case takeover.EventWaiting:
+		p.waiting(e)
+	case takeover.EventServing:
+		say("%s: served from here", e.Workload)
+	case takeover.EventProcess:
+		for _, line := range processLines(*e.Process) {
+			say("%s", line)
+		}
+	case takeover.EventConnection:
+		if e.Reason != "" {
+			say("%s: %s", e.Workload, e.Reason)
+		}
+	case takeover.EventHeld:
+		say("NOTHING IS SERVED NOW: %s", e.Reason)
+	case takeover.EventLeaseLost:
+		say("LOST THE LEASE: %s", e.Reason)
+	case takeover.EventWarning:
+		say("warning: %s", strings.TrimPrefix(e.Workload+": "+e.Reason, ": "))
+	case takeover.EventRestored:
+		say("%s: %s", e.Workload, restoredLine(e))
+	case takeover.EventAgentsGone:
+		say("%s: no pod has the agent any more", e.Workload)
+	case takeover.EventReturned:
+		say("%s: free, and as it was delivered", e.Target)
+	case takeover.EventFinished:
+		p.last = &e
+	}
+}
+
+// waiting says what is waited for, once.
+func (p *takeoverProgress) waiting(e takeover.Event) {
+	text := e.Reason
+	if e.Pods != nil && text == "" {
+		text = fmt.Sprintf("%d of %d pods have the agent, %d are served from here, %d are the original's", e.Pods.Agents, e.Pods.Wanted, e.Pods.Connected, e.Pods.Others)
+	}
+	if p.said[e.Workload] == text {
+		return
+	}
+	if p.said == nil {
+		p.said = map[string]string{}
+	}
+	p.said[e.Workload] = text
+	linef(p.w, "%s: %s", e.Workload, text)
+}
+
+func restoredLine(e takeover.Event) string {
+	text := e.Outcome
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if len(e.Kept) > 0 {
+		text += "; somebody else has changed meanwhile, which stays: " + strings.Join(e.Kept, ", ")
+	}
+	return text
+}
+
+// processLines are what happened to a process.
+func processLines(e runtime.Event) []string {
+	say := func(format string, args ...any) []string {
+		return []string{e.Name + ": " + fmt.Sprintf(format, args...)}
+	}
+	switch e.Type {
+	case runtime.EventChanged:
+		return say("edited: %s", few(e.Paths))
+	case runtime.EventBuilt:
+		return say("built in %s", seconds(e.Took))
+	case runtime.EventBuildFailed:
+		lines := say("the build failed; what ran before goes on")
+		for _, b := range e.Problems {
+			lines = append(lines, "  "+problemLine(b))
+		}
+		return lines
+	case runtime.EventReady:
+		return say("ready in %s, process %d", seconds(e.Took), e.PID)
+	case runtime.EventCrashed:
+		if e.Next.IsZero() {
+			return say("crashed: %s", e.Reason)
+		}
+		return say("crashed: %s; it is started again at %s", e.Reason, e.Next.Local().Format(time.TimeOnly))
+	case runtime.EventParked:
+		return say("PARKED, started no more until an edit, or kubectl pharos takeover restart %s: %s", e.Name, e.Reason)
+	case runtime.EventPolling, runtime.EventSilent, runtime.EventTrouble, runtime.EventSignalled:
+		return say("%s", e.Reason)
+	case runtime.EventStopped:
+		if e.Reason != "" {
+			return say("ended: %s", e.Reason)
+		}
+	}
+	return nil
+}
+
+func problemLine(b runtime.Problem) string {
+	switch {
+	case b.File == "":
+		return b.Message
+	case b.Line == 0:
+		return path.Clean(b.File) + ": " + b.Message
+	case b.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", b.File, b.Line, b.Column, b.Message)
+}
+
+// few are paths for a line.
+func few(paths []string) string {
+	const most = 3
+	if len(paths) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	}
+	return strings.Join(paths, ", ")
+}
+
+// planLines are what is taken over.
+func planLines(p takeover.Plan) (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	say("target %s, as receipt %s says, at commit %s", p.Target, p.Receipt.Short(), shortID(string(p.Commit)))
+	for _, c := range p.Changed {
+		say("  image %s: %s", c.Name, c.Reason)
+	}
+	for _, w := range p.Workloads {
+		say("%s, container %s", w.Subject(), w.Container)
+		if len(w.Command) > 0 {
+			say("  runs        %s", strings.Join(w.Command, " "))
+		}
+		for i, v := range w.Environment {
+			title := ""
+			if i == 0 {
+				title = "environment"
+			}
+			say("  %-11s %s, from %s", title, v.Name, v.From)
+		}
+		for _, f := range w.Forwards {
+			say("  reaches     %s", f.Service)
+		}
+		for _, port := range w.Ports {
+			say("  listens     at %d for the container's %d", port.Local, port.Container)
+		}
+		if w.Returns != "" {
+			say("  put back by %s, if everybody else is gone", w.Returns)
+		}
+	}
+	if len(p.Covers) > 0 {
+		say("the lease covers %s", strings.Join(p.Covers, ", "))
+	} else {
+		say("the lease covers all of target %s", p.Target)
+	}
+	return lines
+}
