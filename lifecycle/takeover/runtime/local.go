@@ -198,15 +198,17 @@ func (l *Local) State() State {
 }
 
 // Restart implements Runtime.
-func (l *Local) Restart(ctx context.Context) error {
+func (l *Local) Restart(context.Context) error {
 	select {
-	case l.asks <- struct{}{}:
-		return nil
 	case <-l.ended:
 		return fmt.Errorf("restart %s: %w", l.config.Name, notServing(errors.New("it has been stopped")))
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	default:
 	}
+	select {
+	case l.asks <- struct{}{}:
+	default: // it is asked to already
+	}
+	return nil
 }
 
 func (l *Local) set(s State) { l.change(func(old *State) { s.Since = old.Since; *old = s }) }

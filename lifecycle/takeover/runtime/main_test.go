@@ -1,0 +1,158 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
+)
+
+// TestMain lets this test binary be the programs that are run.
+func TestMain(m *testing.M) {
+	role, ok := os.LookupEnv("PHAROS_TEST_ROLE")
+	if !ok {
+		os.Exit(m.Run())
+	}
+	os.Exit(map[string]func() int{
+		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian,
+	}[role]())
+}
+
+// self has this test binary run in a role.
+func self(t testing.TB, c *runtime.Config, role string, port uint16) {
+	t.Helper()
+	program, err := os.Executable()
+	must(t, err)
+	c.Command = []string{program}
+	c.Env = append(c.Env, "PHAROS_TEST_ROLE="+role)
+	if port != 0 {
+		c.Env = append(c.Env, fmt.Sprintf("PORT=%d", port))
+		c.Ports = []runtime.Port{{Container: 80, Local: port}}
+	}
+}
+
+// web answers with what the file "content" holds when it starts, or when it is told to
+// read it again.
+func web() int {
+	content, err := os.ReadFile("content")
+	if err != nil || strings.Contains(string(content), "crash") {
+		return 4
+	}
+	text := make(chan string, 1)
+	text <- string(content)
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	go func() {
+		for range again {
+			content, _ := os.ReadFile("content")
+			<-text
+			text <- string(content)
+		}
+	}()
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		now := <-text
+		text <- now
+		fmt.Fprintf(w, "%s of %d", now, os.Getpid())
+	})
+	// A long request says that it has begun, and goes on until it is sent something.
+	http.HandleFunc("/long", func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.EnableFullDuplex()
+		w.WriteHeader(http.StatusOK)
+		_ = c.Flush()
+		rest, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s of %d", rest, os.Getpid())
+	})
+	http.HandleFunc("/upgrade", func(w http.ResponseWriter, r *http.Request) {
+		conn, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"))
+		_, _ = io.Copy(conn, buf)
+	})
+	http.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: 1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	fmt.Println(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	return 1
+}
+
+// raw speaks first, and says at the end how much it was sent.
+func raw() int {
+	l, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		return 1
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return 1
+		}
+		go func() {
+			defer conn.Close()
+			_, _ = fmt.Fprintf(conn, "220 %d\n", os.Getpid())
+			n, _ := io.Copy(io.Discard, conn)
+			_, _ = fmt.Fprintf(conn, "%d bytes\n", n)
+		}()
+	}
+}
+
+func crash() int {
+	fmt.Println("crashing")
+	return 3
+}
+
+// family is a program with children and grandchildren that do not want to end. Each
+// prints its number.
+func family() int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	depth, _ := strconv.Atoi(os.Getenv("DEPTH"))
+	program, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	for range 2 {
+		if depth == 3 {
+			break
+		}
+		cmd := exec.Command(program)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("DEPTH=%d", depth+1), "PORT=0")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			return 1
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		return 1
+	}
+	defer l.Close()
+	fmt.Println("pid", os.Getpid())
+	select {}
+}
+
+func child() int { select {} }
+
+// deaf listens nowhere, and ends when it is asked to.
+func deaf() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	fmt.Println("here")
+	<-ctx.Done()
+	return 0
+}
