@@ -103,8 +103,9 @@ type Event struct {
 	Class string `json:"class,omitempty"`
 }
 
-// ClassOf is the kind of an error in one word: "source" for what an edit mends, "blocked",
-// "unhealthy", "unreachable"; empty for another.
+// ClassOf is the kind of an error in one word: "unchanged" and "usage" for ErrUnchanged
+// and ErrUnknownWorkload, "source" for what an edit mends, "blocked", "unhealthy",
+// "unreachable"; empty for another.
 func ClassOf(err error) string {
 	for _, class := range classes {
 		if errors.Is(err, class.err) {
@@ -114,12 +115,22 @@ func ClassOf(err error) string {
 	return ""
 }
 
+// ErrorOf is what every error of a class matches; nil for no class of ClassOf.
+func ErrorOf(class string) error {
+	for _, c := range classes {
+		if c.name == class {
+			return c.err
+		}
+	}
+	return nil
+}
+
 // classes are the kinds of errors, the most telling first.
 var classes = []struct {
 	name string
 	err  error
 }{
-	{"blocked", lifecycle.ErrBlocked}, {"source", lifecycle.ErrSource}, {"unhealthy", lifecycle.ErrUnhealthy}, {"unreachable", lifecycle.ErrUnreachable},
+	{"unchanged", ErrUnchanged}, {"usage", ErrUnknownWorkload}, {"blocked", lifecycle.ErrBlocked}, {"source", lifecycle.ErrSource}, {"unhealthy", lifecycle.ErrUnhealthy}, {"unreachable", lifecycle.ErrUnreachable},
 }
 
 // finished is the last event of a session.

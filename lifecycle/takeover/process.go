@@ -77,7 +77,7 @@ func (s *Session) stopPart(p *part) error {
 	}
 	s.mu.Lock()
 	process := p.process
-	p.process = nil
+	p.process, p.serving = nil, false
 	s.mu.Unlock()
 	if process == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
 )
 
 // Error is what a guardian answered that was asked for something.
@@ -26,17 +26,7 @@ func (e *Error) Error() string { return e.Text }
 
 // Is reports that it is the error of its class.
 func (e *Error) Is(target error) bool {
-	switch e.Class {
-	case "blocked":
-		return target == lifecycle.ErrBlocked
-	case "source":
-		return target == lifecycle.ErrSource
-	case "unhealthy":
-		return target == lifecycle.ErrUnhealthy
-	case "unreachable":
-		return target == lifecycle.ErrUnreachable
-	}
-	return false
+	return target != nil && target == takeover.ErrorOf(e.Class)
 }
 
 // Client asks a guardian. It is safe for concurrent use: each call has a connection of

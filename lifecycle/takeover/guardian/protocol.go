@@ -65,7 +65,8 @@ type Line struct {
 	Log     *LogLine        `json:"log,omitempty"`
 	Event   *takeover.Event `json:"event,omitempty"`
 	Error   string          `json:"error,omitempty"`
-	// Class is the kind of an error: "usage", or as takeover.ClassOf.
+	// Class is the kind of an error: see takeover.ClassOf. A request that cannot be
+	// read is of the class "usage".
 	Class string `json:"class,omitempty"`
 }
 
