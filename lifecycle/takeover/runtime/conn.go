@@ -26,7 +26,8 @@ const (
 // pass. So a kept-alive connection lives longer than a process, and no request gets
 // lost at the end of one. Anything else is connected to one process and ends with it.
 //
-// One goroutine may read while another one writes.
+// One goroutine reads while another one writes: a request waits for the answer to the
+// one before to be read.
 type conn struct {
 	gate *gate
 	port uint16
@@ -224,6 +225,11 @@ func (c *conn) send(p []byte) error {
 // writeHTTP writes up to the end of a head, or of a request, and returns what is left.
 func (c *conn) writeHTTP(p []byte) (rest []byte, err error) {
 	inHead := c.request.part == inHead
+	if inHead && len(c.request.head)+len(c.request.line) == 0 {
+		if err := c.turn(); err != nil {
+			return p, err
+		}
+	}
 	n, err := c.request.next(p)
 	switch {
 	case inHead && err == nil && c.request.part == headEnds:
@@ -262,17 +268,20 @@ func (c *conn) begin() error {
 			x.again = c.request.head
 		}
 	}
-	if err := c.turn(x); err != nil {
-		if errors.Is(err, errNotHTTP) {
-			c.request = end
-		}
-		return err
+	if x.again == nil {
+		c.renew()
 	}
 	for {
 		if err := c.attach(c.ctx, true); err != nil {
 			return err
 		}
 		c.mu.Lock()
+		if c.mode != asHTTP {
+			c.mu.Unlock()
+			c.gate.done()
+			c.request = end
+			return errNotHTTP // any more
+		}
 		if up := c.up; up != nil {
 			c.exchange, c.used = x, true
 			c.changed()
@@ -286,8 +295,19 @@ func (c *conn) begin() error {
 	}
 }
 
+// renew has a request go by a connection that was not used. The process may be about to
+// close one that was, and nobody could tell whether it has seen the request.
+func (c *conn) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used && c.up != nil {
+		_ = c.up.Close()
+		c.up = nil
+	}
+}
+
 // turn waits for the end of the request before.
-func (c *conn) turn(x *exchange) error {
+func (c *conn) turn() error {
 	for {
 		c.mu.Lock()
 		wake := c.wake
@@ -299,12 +319,6 @@ func (c *conn) turn(x *exchange) error {
 			c.mu.Unlock()
 			return errNotHTTP // any more
 		case c.exchange == nil:
-			if c.used && x.again == nil && c.up != nil {
-				// The process may be about to close it, and nobody could tell whether it
-				// has seen the request.
-				_ = c.up.Close()
-				c.up = nil
-			}
 			c.mu.Unlock()
 			return nil
 		}

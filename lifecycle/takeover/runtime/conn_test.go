@@ -117,8 +117,11 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	r, save := serving(t, "web")
 	conn := dial(t, r)
-	_, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nGET / HTTP/1.1\r\n")
-	must(t, err)
+	written := make(chan error, 1)
+	go func() { // which takes the end of what comes behind the request only after the answer
+		_, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nGET / HTTP/1.1\r\n")
+		written <- err
+	}()
 	in := bufio.NewReader(conn)
 	answer, err := http.ReadResponse(in, nil)
 	must(t, err)
@@ -126,6 +129,7 @@ func TestUpgrade(t *testing.T) {
 	if err != nil || answer.StatusCode != http.StatusSwitchingProtocols || line != "GET / HTTP/1.1\r\n" {
 		t.Errorf("got %s and %q, %v", answer.Status, line, err)
 	}
+	must(t, <-written)
 	save("1")
 	_, at := r.until(0, runtime.EventStopped)
 	if rest, _ := io.ReadAll(in); len(rest) > 0 {
