@@ -3,6 +3,7 @@ package divert
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 )
 
 // Subject is the container that is diverted.
@@ -61,3 +62,6 @@ type Warning struct {
 
 // String is the text.
 func (w Warning) String() string { return w.Text }
+
+// LogValue is String: what the template of a Deployment holds is not logged.
+func (d Diversion) LogValue() slog.Value { return slog.StringValue(d.String()) }

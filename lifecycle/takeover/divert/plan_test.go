@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 		"taken over":             {container(func(c *corev1.Container) { c.Image = agent }), "taken over already"},
 		"a foreign writer": {func(d *appsv1.Deployment) {
 			d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "keel", Operation: "Update", FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"api\"}":{"f:image":{}}}}}}}`)}}}
+				FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"api\"}":{"f:image":{}}}}}}}`)}}
 		}, `/image of container "api" are written by "keel"`},
 		"no Deployment": {func(d *appsv1.Deployment) { d.Kind = "StatefulSet" }, "StatefulSet api is no Deployment"},
 		"no container":  {func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Name = "web" }, `has no container "api"`},

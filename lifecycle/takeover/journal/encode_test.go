@@ -118,8 +118,10 @@ func TestPrintedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	d := document("pharos")
 	var b strings.Builder
-	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "d", d)
-	fmt.Fprintf(&b, "%v %+v %s", d, d, d)
+	log := slog.New(slog.NewJSONHandler(&b, nil))
+	log.Info("x", "d", d)
+	log.Info("x", "d", d.Workloads[0].Diversion)
+	fmt.Fprintf(&b, "%v %+v %s %v %+v", d, d, d, d.Workloads[0], journal.Session{Document: d})
 	if strings.Contains(b.String(), "CANARY") || strings.Contains(b.String(), "/bin/api") || !strings.Contains(b.String(), "session S1 of target devbox at step diverted") {
 		t.Errorf("printed is %s", b.String())
 	}
