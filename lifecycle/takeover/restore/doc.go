@@ -38,7 +38,7 @@
 // # API calls and rights
 //
 // A Pass costs one call where there is no session, and two where there is one. Ending a
-// session of n workloads costs three, and seven for each workload.
+// session costs two more, and seven for each workload.
 //
 //	rules: # in the namespace of the lease
 //	- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get], resourceNames: [pharos-TARGET]}
