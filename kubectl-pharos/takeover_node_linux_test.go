@@ -1,0 +1,257 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/pharos-dev/pharos/internal/devenv"
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+)
+
+// takeoverTest is a checkout of a service that a real node runs.
+type takeoverTest struct {
+	t       *testing.T
+	node    *devenv.Node
+	dir, ns string
+	env     []string
+	client  kubernetes.Interface
+}
+
+// TestTakeoverCommand takes a service over, edits it, and hands it back, by nothing but
+// the plugin.
+func TestTakeoverCommand(t *testing.T) {
+	t.Parallel()
+	s := newTakeoverTest(t)
+	before := s.spec()
+
+	if out, code := s.run("takeover", "--dry-run"); code != exitNotSo || !strings.Contains(out, "there is nothing to take over") {
+		t.Errorf("without an edit: exit %d\n%s", code, out)
+	}
+	s.write("main.go", s.program("edited"))
+	if out, code := s.run("takeover", "--dry-run"); code != 0 || !strings.Contains(out, "Deployment "+s.ns+"/api, container main") || !strings.Contains(out, "GREETING") {
+		t.Errorf("dry run: exit %d\n%s", code, out)
+	}
+	if out, code := s.run("takeover", "--detach", "--timeout", "10m"); code != 0 {
+		t.Fatalf("takeover: exit %d\n%s", code, out)
+	}
+	t.Cleanup(func() {
+		cmd := exec.Command(program, "handback")
+		cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
+		_ = cmd.Run() // of a test that failed
+	})
+	if got := s.get(); got != "edited hello" {
+		t.Errorf("taken over it answers %q", got)
+	}
+	if out, code := s.run("reconcile"); code != exitBlocked {
+		t.Errorf("a delivery meanwhile: exit %d\n%s", code, out)
+	}
+
+	s.write("main.go", s.program("edited again"))
+	s.await("edited again hello")
+	out, code := s.run("takeover", "status", "-o", "json")
+	var status struct {
+		Workloads []struct {
+			Workload string
+			Serving  bool
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &status); err != nil || code != 0 || len(status.Workloads) != 1 || !status.Workloads[0].Serving || status.Workloads[0].Workload != "Deployment "+s.ns+"/api" {
+		t.Errorf("takeover status: exit %d, %v\n%s", code, err, out)
+	}
+	if out, code := s.run("takeover", "logs"); code != 0 || !strings.Contains(out, "api | edited again listens") {
+		t.Errorf("takeover logs: exit %d\n%s", code, out)
+	}
+
+	if out, code := s.run("handback", "--timeout", "10m"); code != 0 {
+		t.Fatalf("handback: exit %d\n%s", code, out)
+	}
+	if got := s.get(); got != "first hello" {
+		t.Errorf("handed back it answers %q", got)
+	}
+	if after := s.spec(); after != before {
+		t.Errorf("the spec was\n%s\nand is\n%s", before, after)
+	}
+	if out, code := s.run("takeover", "status"); code != exitNotSo {
+		t.Errorf("takeover status afterwards: exit %d\n%s", code, out)
+	}
+	if out, code := s.run("handback"); code != exitNotSo {
+		t.Errorf("another handback: exit %d\n%s", code, out)
+	}
+	if out, code := s.run("status"); code != 0 {
+		t.Errorf("status afterwards: exit %d\n%s", code, out)
+	}
+}
+
+// newTakeoverTest delivers the service to a target whose controller runs.
+func newTakeoverTest(t *testing.T) *takeoverTest {
+	t.Helper()
+	n := devtest.Node(t)
+	s := &takeoverTest{t: t, node: n, ns: devtest.Namespace(t, n.Cluster), env: kubeconfigOf(t, n.Cluster.Config()), client: devtest.Client(t, n.Cluster.Config())}
+	s.dir = repository(t, map[string]string{
+		"go.mod":  "module shop.example/api\n\ngo 1.26\n",
+		"main.go": s.program("first"),
+		"pharos.yaml": fmt.Sprintf(`apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+images:
+- name: api
+  build: {go: {package: .}}
+  inputs: [go.mod, main.go]
+  run: {go: {}, env: [GREETING, PORT], ports: [{port: 8080, local: %d, env: PORT}]}
+delivery: [gitops/**, pharos.yaml]
+---
+apiVersion: pharos.dev/v1alpha1
+kind: Target
+metadata: {name: %[2]s}
+spec:
+  namespace: %[2]s
+  registry: {push: "%[3]s/%[2]s", pull: "%[4]s/%[2]s", insecure: true}
+  overlay: gitops
+`, freePort(t), s.ns, n.PushRegistry(), n.PullRegistry()),
+		"gitops/kustomization.yaml": "namespace: " + s.ns + "\nresources: [api.yaml]\n",
+		"gitops/api.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: api}}
+  template:
+    metadata: {labels: {app: api}}
+    spec:
+      containers:
+      - name: main
+        image: api
+        env: [{name: GREETING, value: hello}, {name: PORT, value: "8080"}]
+        ports: [{name: http, containerPort: 8080}]
+        readinessProbe: {httpGet: {port: http, path: /}, periodSeconds: 1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: api}
+spec:
+  selector: {app: api}
+  ports: [{port: 80, targetPort: http}]
+`,
+	})
+	if out, code := s.run("deploy", "--timeout", "10m"); code != 0 {
+		t.Fatalf("deploy: exit %d\n%s", code, out)
+	}
+	controller := start(t, s.dir, s.env, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", s.ns+"/pharos-"+s.ns+".controller", "--watch-target", s.ns+"/"+s.ns)
+	t.Cleanup(func() {
+		_ = controller.Process.Kill()
+		_ = controller.Wait()
+	})
+	controller.await("serving health on")
+	s.leads()
+	return s
+}
+
+// program is a service that answers with its version and the greeting.
+func (s *takeoverTest) program(version string) string {
+	return fmt.Sprintf(`package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Addr: ":" + os.Getenv("PORT"), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "%%s %%s", %[1]q, os.Getenv("GREETING"))
+	})}
+	go func() {
+		<-ctx.Done()
+		server.Shutdown(context.Background())
+	}()
+	fmt.Println(%[1]q, "listens")
+	server.ListenAndServe()
+}
+`, version)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// leads waits until the controller leads.
+func (s *takeoverTest) leads() {
+	s.t.Helper()
+	for {
+		l, err := s.client.CoordinationV1().Leases(s.ns).Get(s.t.Context(), "pharos-"+s.ns+".controller", metav1.GetOptions{})
+		if err == nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-s.t.Context().Done():
+			s.t.Fatalf("no controller leads: %v", err)
+		}
+	}
+}
+
+func (s *takeoverTest) write(name, content string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *takeoverTest) run(args ...string) (string, int) {
+	s.t.Helper()
+	return runs(s.t, s.dir, s.env, args...)
+}
+
+// spec is the Deployment's, as the API server has it.
+func (s *takeoverTest) spec() string {
+	s.t.Helper()
+	d, err := s.client.AppsV1().Deployments(s.ns).Get(s.t.Context(), "api", metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	doc, err := json.Marshal(d.Spec)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(doc)
+}
+
+// get is what the Service answers to the API server.
+func (s *takeoverTest) get() string {
+	s.t.Helper()
+	answer, err := s.client.CoreV1().Services(s.ns).ProxyGet("http", "api", "80", "/", nil).DoRaw(s.t.Context())
+	if err != nil {
+		s.t.Fatalf("a request failed: %v\n%s", err, answer)
+	}
+	return string(answer)
+}
+
+// await asks again and again, and no request fails.
+func (s *takeoverTest) await(want string) {
+	s.t.Helper()
+	for got := ""; got != want; got = s.get() {
+		if s.t.Context().Err() != nil {
+			s.t.Fatalf("it never answered %q", want)
+		}
+	}
+}
