@@ -52,6 +52,13 @@ func TestJudge(t *testing.T) {
 	marked := request("patch", "namespaces", "box", "box", 2*time.Second, map[string]any{
 		"metadata": map[string]any{"uid": "uid-box", "resourceVersion": "10", "annotations": map[string]any{keys.Ending: "x"}},
 	})
+	unmarked := request("patch", "namespaces", "box", "box", 2*time.Second, map[string]any{
+		"metadata": map[string]any{"uid": "uid-box", "resourceVersion": "10", "annotations": map[string]any{keys.Ending: nil}},
+	})
+	by := func(agent string, e devenv.AuditEvent) devenv.AuditEvent {
+		e.UserAgent = agent
+		return e
+	}
 	look := func(resource string, at time.Duration) devenv.AuditEvent {
 		return request("list", resource, "box", "", at, nil)
 	}
@@ -87,7 +94,12 @@ func TestJudge(t *testing.T) {
 		"a namespace": {events: []devenv.AuditEvent{readBox, marked, look("configmaps", 3*time.Second), look("leases", 3*time.Second), box(4 * time.Second)},
 			finding: "configmaps held was in it"},
 		"a namespace that was filled at the last moment": {events: []devenv.AuditEvent{readBox, marked, look("configmaps", 2500*time.Millisecond), look("leases", 3*time.Second), box(4 * time.Second)}, raced: 1},
-		"a namespace that was not looked at again":       {events: []devenv.AuditEvent{readBox, look("configmaps", time.Second), look("leases", time.Second), marked, box(4 * time.Second)}, finding: "not looked at after it was marked", raced: 1},
+		"a namespace that another one marked":            {events: []devenv.AuditEvent{readBox, by("b", marked), look("configmaps", 2500*time.Millisecond), look("leases", 3*time.Second), box(4 * time.Second)}, raced: 1},
+		"a namespace that another one marked too late":   {events: []devenv.AuditEvent{readBox, look("configmaps", time.Second), look("leases", time.Second), by("b", marked), box(4 * time.Second)}, finding: "not looked at after it was marked", raced: 1},
+		"a namespace whose mark was refused":             {events: []devenv.AuditEvent{readBox, answered(409, marked), look("configmaps", 2500*time.Millisecond), look("leases", 3*time.Second), box(4 * time.Second)}, finding: "not looked at after it was marked", raced: 1},
+		"a namespace whose mark was taken away": {events: []devenv.AuditEvent{readBox, marked, by("b", unmarked), look("configmaps", 2500*time.Millisecond), look("leases", 3*time.Second), box(4 * time.Second)},
+			finding: "not looked at after it was marked", raced: 1},
+		"a namespace that was not looked at again": {events: []devenv.AuditEvent{readBox, look("configmaps", time.Second), look("leases", time.Second), marked, box(4 * time.Second)}, finding: "not looked at after it was marked", raced: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

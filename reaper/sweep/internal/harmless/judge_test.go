@@ -20,6 +20,9 @@ type verdict struct {
 	// deletion.
 	deletions               map[string]int
 	refused, unheard, raced int
+	// marked is since when namespaces are marked that are, by whomever: a fresh mark is
+	// as good as an own one.
+	marked map[place]time.Time
 }
 
 // place is where an object is.
@@ -38,7 +41,6 @@ type sweeper struct {
 	read   map[place]time.Time
 	asked  map[string]time.Time // to delete what has this UID
 	looked map[place]time.Time  // at all of a resource in a namespace; the name is empty
-	marked map[place]time.Time
 }
 
 // judge judges all requests of sweeps, which have a name of their own each as their
@@ -46,12 +48,12 @@ type sweeper struct {
 func judge(events []devenv.AuditEvent, h *history) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v := verdict{deletions: map[string]int{}}
+	v := verdict{deletions: map[string]int{}, marked: map[place]time.Time{}}
 	sweepers := map[string]*sweeper{}
 	for _, e := range events {
 		s := sweepers[e.UserAgent]
 		if s == nil {
-			s = &sweeper{map[place]time.Time{}, map[string]time.Time{}, map[place]time.Time{}, map[place]time.Time{}}
+			s = &sweeper{map[place]time.Time{}, map[string]time.Time{}, map[place]time.Time{}}
 			sweepers[e.UserAgent] = s
 		}
 		p := placeOf(e)
@@ -62,9 +64,15 @@ func judge(events []devenv.AuditEvent, h *history) verdict {
 		case "list":
 			s.looked[place{e.Resource, e.Namespace, ""}] = e.Received
 		case "patch":
-			s.marked[p] = e.Received
-			if err := onlyMarks(e); err != nil && !cutOff(e) {
+			marks, err := onlyMarks(e)
+			switch {
+			case err != nil && !cutOff(e):
 				v.find(e, "%v", err)
+			case e.Code >= 300:
+			case marks:
+				v.marked[p] = e.Received
+			default:
+				delete(v.marked, p)
 			}
 		case "delete":
 			v.deletion(e, p, s, h)
@@ -79,24 +87,25 @@ func (v *verdict) find(e devenv.AuditEvent, format string, args ...any) {
 	v.findings = append(v.findings, fmt.Sprintf("%s %s %s by %s: %s", e.Received.Format(time.RFC3339Nano), e.Verb, e.RequestURI, e.UserAgent, fmt.Sprintf(format, args...)))
 }
 
-// onlyMarks says what else a patch writes than the mark of a namespace.
-func onlyMarks(e devenv.AuditEvent) error {
+// onlyMarks says whether a patch sets the mark of a namespace, or takes it away; the
+// error is what else it writes.
+func onlyMarks(e devenv.AuditEvent) (marks bool, err error) {
 	var patch struct {
 		Metadata map[string]any `json:"metadata"`
 	}
 	if err := json.Unmarshal(e.Request, &patch); err != nil || e.Resource != "namespaces" {
-		return fmt.Errorf("it patches a %s, %v", e.Resource, err)
+		return false, fmt.Errorf("it patches a %s, %v", e.Resource, err)
 	}
 	annotations, _ := patch.Metadata["annotations"].(map[string]any)
 	delete(patch.Metadata, "annotations")
 	if patch.Metadata["uid"] == nil || patch.Metadata["resourceVersion"] == nil {
-		return fmt.Errorf("it patches without saying what: %s", e.Request)
+		return false, fmt.Errorf("it patches without saying what: %s", e.Request)
 	}
 	written := append(slices.Sorted(maps.Keys(patch.Metadata)), slices.Sorted(maps.Keys(annotations))...)
 	if want := []string{"resourceVersion", "uid", keys.Ending}; !slices.Equal(written, want) {
-		return fmt.Errorf("it writes %q, want %q", written, want)
+		return false, fmt.Errorf("it writes %q, want %q", written, want)
 	}
-	return nil
+	return annotations[keys.Ending] != nil, nil
 }
 
 // deletion judges one deletion, also one that the server refused: what it meant has to
@@ -172,7 +181,7 @@ func (v *verdict) namespace(e devenv.AuditEvent, revision int64, s *sweeper, h *
 	if raced {
 		v.raced++
 	}
-	marked, is := s.marked[placeOf(e)]
+	marked, is := v.marked[placeOf(e)]
 	for _, resource := range []string{"configmaps", "leases"} {
 		if looked := s.looked[place{resource, e.Name, ""}]; !is || looked.Before(marked) {
 			v.find(e, "its %s were not looked at after it was marked", resource)
