@@ -48,8 +48,8 @@ func (v Var) LogValue() slog.Value { return slog.StringValue(v.String()) }
 type Environment struct {
 	// Vars are sorted by name.
 	Vars []Var
-	// Args are the arguments of a Go program for which Run has none: those of the
-	// manifest. No secret is among them.
+	// Args are the arguments of the manifest, if they were asked for. No secret is
+	// among them.
 	Args []string
 	// Files are the mounted files that were asked for, sorted by path.
 	Files []File

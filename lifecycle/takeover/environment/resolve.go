@@ -30,6 +30,9 @@ type Request struct {
 	Container string
 	// Run says what of it reaches the process.
 	Run catalogue.Run
+	// Args says that the program takes the manifest's arguments, as a Go program does
+	// for which Run has none. The default is that it does not: they are not looked at.
+	Args bool
 	// Live is one of the workload's pods, for what only a pod has that runs: its name,
 	// addresses and node. The default is none; what needs it is an error then.
 	Live *corev1.Pod
@@ -76,7 +79,7 @@ func Resolve(ctx context.Context, r Reader, q Request) (Environment, error) {
 	}
 	notices, err := rewrite(values, q)
 	e.Notices, errs = append(e.Notices, notices...), append(errs, err)
-	if q.Run.Go != nil && q.Run.Go.Args == nil {
+	if q.Args {
 		e.Args, err = c.args(ctx)
 		errs = append(errs, err)
 	}

@@ -359,7 +359,7 @@ func TestArgs(t *testing.T) {
 		Env: []corev1.EnvVar{configMapKey("LEVEL", "app", "LOG", false), secretKey("PW", "db", "password", false), {Name: "DSN", Value: "at $(PW)"}},
 	}
 	q := request(c)
-	q.Run.Go = &catalogue.GoRun{}
+	q.Args = true
 	e, err := Resolve(t.Context(), shop(), q)
 	if err != nil || len(e.Vars) > 0 {
 		t.Fatal(e, err)
@@ -377,7 +377,7 @@ func TestArgs(t *testing.T) {
 	if _, err = Resolve(t.Context(), shop(), q); !errors.Is(err, errSecretArgument) || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
-	q.Run.Go.Args = []string{"--dev"}
+	q.Args = false
 	r := shop()
 	if e, err := Resolve(t.Context(), r, q); err != nil || e.Args != nil || len(r.reads()) > 0 {
 		t.Error(e.Args, err, r.reads())

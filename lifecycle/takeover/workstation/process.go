@@ -102,6 +102,8 @@ func (p *process) forward(ctx context.Context) (addresses map[string]string, err
 func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment, addresses map[string]string) (environment.Environment, error) {
 	w := p.request.Workload
 	q := environment.Request{Namespace: w.Namespace, Pod: d.Spec.Template, Container: w.Container, Run: w.Run, Addresses: addresses}
+	// A Go program takes the manifest's arguments, unless it is given others.
+	q.Args = w.Build.Go != nil && (w.Run.Kind() == "" || w.Run.Go != nil && w.Run.Go.Args == nil)
 	var none environment.Environment
 	if w.Run.EnvFile != "" {
 		data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(w.Run.EnvFile)))
