@@ -30,5 +30,60 @@
 //     heal itself, after a last operation that succeeded, nor does a controller run
 //
 // It warns of what is done and shows less than it may seem: a changed base or recipe,
-// the strategy Recreate, no replicas, something that scales the Deployment.
+// the strategy Recreate, something that scales the Deployment.
+//
+// # The session
+//
+// A [Session] does what the plan says, and undoes it. [Session.Run] goes through these
+// steps; each is written to the journal (package journal) before it is begun, and an
+// [Event] reports it after its durable effect:
+//
+//  1. Plan. What a session has left whose lease has ended is put back first.
+//  2. Publish the agents' images to the target's registry.
+//  3. Borrow the target: its lease, for every Application that owns a workload, and the
+//     gate that keeps away what heals them (package lease).
+//  4. Read the target and plan again, under the lease. Write the workloads as they are
+//     to the journal, and to the session object on the target, from which anybody can
+//     put them back.
+//  5. Have the API server try all diversions (package divert).
+//  6. Start the processes, and wait until they are ready: only then does anything change
+//     for who calls the workloads.
+//  7. Divert the workloads, and serve their agents from their first moment on.
+//  8. Wait until every pod is an agent's and is served.
+//
+// Until somebody asks for the hand-back it renews the lease and gives signs of life in
+// the session object. The hand-back is the reverse: put the workloads back, serving the
+// agents until the last one is gone, end the processes, delete the session object, open
+// the gate, wait until the target is live at the exact commit of its receipt
+// (lifecycle.HandBack), and release the lease. Of several workloads each can be handed
+// back by itself.
+//
+// If a step fails, those before it are undone.
+//
+// # Whatever ends
+//
+// The process may be killed at any moment. The next Run goes on, and [Session.Finish]
+// hands back; both begin with the journal, and with what is on the target then. If
+// neither is called, the lease ends, and the workloads are put back by Argo CD, whose
+// windows end with it, or by the target's controller (package restore).
+//
+// A session that loses its lease, since its machine slept or could not reach the
+// cluster, serves nothing from then on. It acquires the lease again as soon as that is
+// free, diverts anew what was put back meanwhile, and goes on. If somebody else has the
+// target, or has broken the lease, it ends (lease.ErrHeld, lease.ErrLost) and writes
+// nothing more; Finish can be called when the target is free again, and need not.
+//
+// After a sleep the API server is asked whose the target is before another connection is
+// served, and whenever a stream to an agent is made anew: a machine does not know by
+// itself for how long it slept.
+//
+// What somebody else changes in a workload meanwhile stays, and the hand-back names it.
+//
+// # What this cannot prevent
+//
+//   - A connection that was open when the lease was lost goes on until its stream is
+//     closed: at once where this process learns of it, and by the agent after 20 seconds
+//     without a sign of life where it does not.
+//   - Requests fail at the two switches where the original does not end its own
+//     gracefully, or its Deployment lets pods go before others are there.
 package takeover

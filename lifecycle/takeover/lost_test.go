@@ -385,9 +385,10 @@ func TestKeeps(t *testing.T) {
 	if notBack, ok := errors.AsType[*lifecycle.NotReturnedError](err); !ok || !strings.Contains(strings.Join(notBack.Wrong, "\n"), "api drifted") {
 		t.Errorf("handed back: %v", err)
 	}
-	i := slices.IndexFunc(s.events, func(e takeover.Event) bool { return e.Type == takeover.EventRestored })
-	if i < 0 || !slices.Equal(s.events[i].Kept, []string{"/args"}) {
-		t.Errorf("kept are %+v", s.events[max(i, 0)].Kept)
+	events := s.all()
+	i := slices.IndexFunc(events, func(e takeover.Event) bool { return e.Type == takeover.EventRestored })
+	if i < 0 || !slices.Equal(events[i].Kept, []string{"/args"}) {
+		t.Errorf("kept are %+v", events[max(i, 0)].Kept)
 	}
 	if got := s.Spec("api"); !strings.Contains(got, `"debug"`) || strings.Contains(got, "pharos-agent") {
 		t.Errorf("api is %s", got)

@@ -86,12 +86,16 @@ func (r *running) count(typ takeover.EventType) (n int) {
 }
 
 func (r *running) types() (list []takeover.EventType) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
+	for _, e := range r.all() {
 		list = append(list, e.Type)
 	}
 	return list
+}
+
+func (r *running) all() []takeover.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
 }
 
 // order wants events in this order, whatever is between them.

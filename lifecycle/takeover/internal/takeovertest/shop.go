@@ -53,7 +53,14 @@ type Shop struct {
 func NewShop(t *testing.T, c *devenv.Cluster) *Shop {
 	t.Helper()
 	registry := devtest.Registry(t)
-	return Deliver(t, c, registry, registry, map[string]string{
+	files := services()
+	files["gitops/api.yaml"], files["gitops/mail.yaml"] = manifest("api"), manifest("mail")
+	return Deliver(t, c, registry, registry, files)
+}
+
+// services are the files of the shop but for its manifests.
+func services() map[string]string {
+	return map[string]string{
 		"api/main.txt":  "api 1\n",
 		"mail/main.txt": "mail 1\n",
 		"README.md":     "# Shop\n",
@@ -71,9 +78,7 @@ images:
 delivery: [gitops/**, pharos.yaml]
 neutral: ["**/*.md"]
 `,
-		"gitops/api.yaml":  manifest("api"),
-		"gitops/mail.yaml": manifest("mail"),
-	})
+	}
 }
 
 // Deliver delivers a repository of these files, of which pharos.yaml gets a target, and
@@ -81,18 +86,9 @@ neutral: ["**/*.md"]
 // pushed to from here and as the nodes pull from it.
 func Deliver(t *testing.T, c *devenv.Cluster, push, pull string, files map[string]string) *Shop {
 	t.Helper()
-	s := &Shop{t: t, Dir: t.TempDir(), Namespace: devtest.Namespace(t, c), REST: c.Config()}
-	s.git("init", "-q", "-b", "main")
+	s := open(t, c)
 	files = maps.Clone(files)
-	files["pharos.yaml"] += fmt.Sprintf(`---
-apiVersion: pharos.dev/v1alpha1
-kind: Target
-metadata: {name: %[1]s}
-spec:
-  namespace: %[1]s
-  registry: {push: "%[2]s/%[1]s", pull: "%[3]s/%[1]s", insecure: true}
-  overlay: gitops
-`, s.Namespace, push, pull)
+	files["pharos.yaml"] += s.target(push, pull)
 	var resources []string
 	for name := range files {
 		if file, ok := strings.CutPrefix(name, "gitops/"); ok {
@@ -113,6 +109,27 @@ spec:
 		t.Fatal(err)
 	}
 	return s
+}
+
+// open is a shop without files.
+func open(t *testing.T, c *devenv.Cluster) *Shop {
+	t.Helper()
+	s := &Shop{t: t, Dir: t.TempDir(), Namespace: devtest.Namespace(t, c), REST: c.Config()}
+	s.git("init", "-q", "-b", "main")
+	return s
+}
+
+// target is the document of the target.
+func (s *Shop) target(push, pull string) string {
+	return fmt.Sprintf(`---
+apiVersion: pharos.dev/v1alpha1
+kind: Target
+metadata: {name: %[1]s}
+spec:
+  namespace: %[1]s
+  registry: {push: "%[2]s/%[1]s", pull: "%[3]s/%[1]s", insecure: true}
+  overlay: gitops
+`, s.Namespace, push, pull)
 }
 
 // manifest is a Deployment and its Service.
@@ -350,7 +367,7 @@ func Config(ctx context.Context, dir, namespace string, config *rest.Config, bor
 				return takeover.Facts{}, err
 			}
 			return takeover.Read(ctx, takeover.Source{Lifecycle: l, REST: config, Repository: repo, Tree: tree,
-				Controller: func(context.Context) (takeover.Healer, error) { return takeover.Healer{Name: "the controller"}, nil }})
+				Controller: controllerOf(l)})
 		},
 	}, nil
 }
@@ -414,3 +431,11 @@ func (s *Shop) Specs() map[string]string {
 
 // Digest is one for a name.
 func Digest(name string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name))) }
+
+// controllerOf is a controller that lives; where Argo CD delivers there is none.
+func controllerOf(l *lifecycle.Lifecycle) func(context.Context) (takeover.Healer, error) {
+	if l.Transport != nil {
+		return nil
+	}
+	return func(context.Context) (takeover.Healer, error) { return takeover.Healer{Name: "the controller"}, nil }
+}
