@@ -87,7 +87,7 @@ func TestQuota(t *testing.T) {
 	if refusals, warnings := b.examine(w, d); !strings.Contains(refusals, "needs room for one pod more") || !strings.Contains(refusals, "exceeded quota") || warnings != "[]" {
 		t.Errorf("got %s, %s", refusals, warnings)
 	}
-	b.patch("ann", `[{"op":"replace","path":"/spec/strategy/rollingUpdate/maxUnavailable","value":1}]`)
+	b.change("ann", `[{"op":"replace","path":"/spec/strategy/rollingUpdate/maxUnavailable","value":1}]`)
 	if refusals, warnings := b.examine(w, b.plan()); refusals != "[]" || !strings.Contains(warnings, "an old one has to go first") {
 		t.Errorf("got %s, %s", refusals, warnings)
 	}

@@ -179,6 +179,7 @@ func TestLateDiversion(t *testing.T) {
 	if spec(t, b.live()) != spec(t, was) {
 		t.Error("it was diverted again")
 	}
+	b.rolledOut()
 	if err := w.Divert(t.Context(), b.plan()); err != nil {
 		t.Errorf("planned anew: %v", err)
 	}
