@@ -84,5 +84,6 @@ kubectl's own flags stand behind the plugin's name: kubectl pharos --context dev
 	explainUsage(cmd)
 	shortenHelp(cmd)
 	s.keepFingerprints(cmd)
+	s.tellOfLeft(cmd)
 	return cmd
 }

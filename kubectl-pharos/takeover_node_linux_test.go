@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,8 +74,31 @@ func TestTakeoverCommand(t *testing.T) {
 		t.Errorf("takeover logs: exit %d\n%s", code, out)
 	}
 
-	if out, code := s.run("handback", "--timeout", "10m"); code != 0 {
-		t.Fatalf("handback: exit %d\n%s", code, out)
+	s.killGuardian()
+	if out, _ := s.run("status"); !strings.Contains(out, "was interrupted here") {
+		t.Errorf("status does not say that a takeover was interrupted:\n%s", out)
+	}
+	if out, code := s.run("takeover", "status"); code != exitNotSo || !strings.Contains(out, "one was interrupted") {
+		t.Errorf("takeover status of an interrupted one: exit %d\n%s", code, out)
+	}
+	again := start(t, s.dir, s.env, "takeover")
+	again.await("going on with the takeover")
+	again.await("serving. ")
+	if got := s.get(); got != "edited again hello" {
+		t.Errorf("gone on with it answers %q", got)
+	}
+	if text, code := again.end(os.Interrupt); code != 0 || !strings.Contains(text, "the takeover goes on") {
+		t.Errorf("after Ctrl-C: exit %d\n%s", code, text)
+	}
+
+	last := start(t, s.dir, s.env, "takeover", "attach")
+	last.await("serving. ")
+	if err := last.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	last.await("Ctrl-C once more hands everything back")
+	if text, code := last.end(os.Interrupt); code != 0 {
+		t.Fatalf("after the second Ctrl-C: exit %d\n%s", code, text)
 	}
 	if got := s.get(); got != "first hello" {
 		t.Errorf("handed back it answers %q", got)
@@ -182,6 +207,19 @@ func main() {
 	server.ListenAndServe()
 }
 `, version)
+}
+
+// killGuardian kills the process of the takeover.
+func (s *takeoverTest) killGuardian() {
+	s.t.Helper()
+	out, code := s.run("takeover", "status", "-o", "jsonpath={.pid}")
+	pid, err := strconv.Atoi(out)
+	if err != nil || code != 0 {
+		s.t.Fatalf("takeover status: exit %d\n%s", code, out)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func freePort(t *testing.T) int {
