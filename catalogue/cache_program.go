@@ -18,17 +18,17 @@ import (
 //
 //go:embed basis.go cache.go cache_again.go cache_catalogue.go cache_links.go cache_pointers.go cache_program.go
 //go:embed cache_reader.go cache_recipe.go cache_remains.go cache_run.go cache_slots.go cache_states.go catalogue.go
-//go:embed check.go check_case.go check_image.go check_patterns.go check_program.go classify.go classify_images.go
-//go:embed doc.go dockerfile/args.go dockerfile/context.go dockerfile/dependencies.go dockerfile/doc.go
-//go:embed dockerfile/evaluate.go dockerfile/expand.go dockerfile/filter.go dockerfile/ignore.go dockerfile/ignored.go
-//go:embed dockerfile/limits.go dockerfile/mounts.go dockerfile/parse.go dockerfile/plan.go dockerfile/reads.go
-//go:embed dockerfile/reference.go dockerfile/remote.go dockerfile/rules.go dockerfile/stages.go dockerfile/takes.go
-//go:embed dockerfile/undeclared.go dockerfile/unset.go dockerfile/wildcards.go dockerfiles.go dockerfiles_missing.go
-//go:embed explain.go explain_basis.go explain_fields.go explain_inputs.go explain_reason.go fingerprint.go
-//go:embed fingerprint_recipe.go lfs.go lfs_look.go limits.go load.go lock.go memo.go parse.go parse_build.go
-//go:embed parse_env.go parse_run.go parse_value.go patterns.go patterns_match.go patterns_parse.go platform.go
-//go:embed prune.go prune_symlink.go prune_walk.go references.go resolve.go run.go states.go states_recipe.go
-//go:embed template.go toolchain.go toolchain_oldest.go triggers.go
+//go:embed check.go check_case.go check_image.go check_patterns.go check_program.go check_run.go classify.go
+//go:embed classify_images.go doc.go dockerfile/args.go dockerfile/context.go dockerfile/dependencies.go
+//go:embed dockerfile/doc.go dockerfile/evaluate.go dockerfile/expand.go dockerfile/filter.go dockerfile/ignore.go
+//go:embed dockerfile/ignored.go dockerfile/limits.go dockerfile/mounts.go dockerfile/parse.go dockerfile/plan.go
+//go:embed dockerfile/reads.go dockerfile/reference.go dockerfile/remote.go dockerfile/rules.go dockerfile/stages.go
+//go:embed dockerfile/takes.go dockerfile/undeclared.go dockerfile/unset.go dockerfile/wildcards.go dockerfiles.go
+//go:embed dockerfiles_missing.go explain.go explain_basis.go explain_fields.go explain_inputs.go explain_reason.go
+//go:embed fingerprint.go fingerprint_recipe.go lfs.go lfs_look.go limits.go load.go lock.go memo.go parse.go
+//go:embed parse_build.go parse_env.go parse_run.go parse_value.go patterns.go patterns_match.go patterns_parse.go
+//go:embed platform.go prune.go prune_symlink.go prune_walk.go references.go resolve.go run.go states.go
+//go:embed states_recipe.go template.go toolchain.go toolchain_oldest.go triggers.go
 var sources embed.FS
 
 // program stands for everything in the program that has a part in an answer: these

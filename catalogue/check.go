@@ -40,6 +40,8 @@ func (f Finding) String() string {
 //     does not have: then nothing else is said of the image
 //   - inputs that lack the image's own Go package, its go.mod or the go.sum that
 //     it needs, or its own Dockerfile
+//   - inputs that have the file of a run.envFile, of which nothing belongs into an
+//     image
 //   - inputs whose paths differ by case only, which not every machine can hold
 //   - a Go toolchain that only a go line declares, or that is older than the go
 //     line
@@ -62,7 +64,7 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := checker{walker: w, tree: source.Tree{ID: tree.ID, Objects: w}, collide: collide}
+	check := checker{walker: w, tree: source.Tree{ID: tree.ID, Objects: w}, collide: collide, envFiles: c.envFiles()}
 	var findings []Finding
 	for i := range r.all {
 		mine, err := check.image(ctx, &r.all[i])
@@ -88,8 +90,9 @@ func Check(ctx context.Context, tree source.Tree) ([]Finding, error) {
 // checker checks the images of one tree.
 type checker struct {
 	*walker
-	tree    source.Tree
-	collide []collision
+	tree     source.Tree
+	collide  []collision
+	envFiles []string // those of all images
 }
 
 func (k *checker) image(ctx context.Context, c *candidate) ([]Finding, error) {
@@ -109,7 +112,7 @@ func (k *checker) image(ctx context.Context, c *candidate) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	findings = slices.Concat(findings, cases, own)
+	findings = slices.Concat(findings, cases, own, checkEnvFiles(c.Image.Inputs, k.envFiles))
 	if c.err != nil {
 		return append(slices.Concat(findings, sums.check(c.Image)), checkFailed(c.err, findings)...), nil
 	}

@@ -50,6 +50,11 @@ func TestCheck(t *testing.T) {
 				`delivery: "gitops/**" matches no file`,
 			},
 		},
+		"files of variables": {
+			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site]\n  run: {command: [a], envFile: site/.env}\n- name: other\n  build: {files: {from: site}}\n  inputs: [site, \"!**/.env\"]\n  run: {command: [a], envFile: site/.env}\n",
+			goFiles(),
+			[]string{`image site: site/.env, which run.envFile names, is among the inputs, and its secrets could reach the image: add "!**/.env" to them`},
+		},
 		"patterns without effect": {
 			"images:\n- name: site\n  build: {files: {from: site}}\n  inputs: [site/index.html, \"!libs\", site, \"**\"]\n",
 			goFiles(),

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,7 +127,7 @@ func (f RunForward) Address() string {
 	if f.Namespace != "" {
 		host += "." + f.Namespace
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(f.Port)))
+	return host + ":" + strconv.Itoa(int(f.Port))
 }
 
 // RunPort is a port that the process listens on in place of one of the
