@@ -39,6 +39,8 @@ func child(ctx context.Context, args []string, stdout io.Writer) error {
 		return reapAll(ctx, args[1], args[2], n, stdout)
 	case len(args) == 3 && args[0] == "reap-bare":
 		return reapBare(ctx, args[1], args[2], stdout)
+	case len(args) == 1 && args[0] == "takeover":
+		return carry(ctx, os.Stdin, stdout)
 	case len(args) == 4 && args[0] == "dockerfile":
 		return buildDockerfile(ctx, args[1], args[2], args[3], stdout)
 	}

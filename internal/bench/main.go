@@ -39,6 +39,7 @@ var groups = []struct {
 	{"worktree", workTrees},
 	{"reap", reaps},
 	{"inventory", inventories},
+	{"takeover", takeovers},
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
@@ -47,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	pattern := f.String("run", "", "run the groups of cases (noop, apply, render, build, dockerfile, fingerprint, worktree, reap, inventory) whose name matches this regular `expression`")
+	pattern := f.String("run", "", "run the groups of cases (noop, apply, render, build, dockerfile, fingerprint, worktree, reap, inventory, takeover) whose name matches this regular `expression`")
 	rounds := f.Int("n", 10, "how often each side of a case is run; a cold build at most 3 times")
 	var size repoSize
 	f.IntVar(&size.files, "files", 5000, "the files of the repositories that are made to be fingerprinted or edited")

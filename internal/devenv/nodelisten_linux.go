@@ -1,6 +1,7 @@
 package devenv
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -16,33 +17,48 @@ func (n *Node) Listen() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on the node: %w", err)
 	}
+	l, err := inNetworkOf(n.InitPID(), func() (net.Listener, error) { return net.Listen("tcp4", net.JoinHostPort(host, "0")) })
+	if err != nil {
+		return nil, fmt.Errorf("listen on the node: %w", err)
+	}
+	return l, nil
+}
+
+// Dial connects from the node to an IP address and port, such as those of a pod.
+func (n *Node) Dial(ctx context.Context, address string) (net.Conn, error) {
+	c, err := inNetworkOf(n.InitPID(), func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) })
+	if err != nil {
+		return nil, fmt.Errorf("dial from the node: %w", err)
+	}
+	return c, nil
+}
+
+// inNetworkOf makes a socket in the network of a process, where it stays.
+func inNetworkOf[T any](pid int, f func() (T, error)) (T, error) {
 	type result struct {
-		listener net.Listener
-		err      error
+		made T
+		err  error
 	}
 	got := make(chan result)
 	go func() {
 		// Never unlocked: the thread, which is in the node's network, ends with this goroutine.
 		runtime.LockOSThread()
-		l, err := listenInNetworkOf(n.InitPID(), host)
-		got <- result{l, err}
+		var r result
+		if r.err = enterNetworkOf(pid); r.err == nil {
+			r.made, r.err = f()
+		}
+		got <- r
 	}()
 	r := <-got
-	if r.err != nil {
-		return nil, fmt.Errorf("listen on the node: %w", r.err)
-	}
-	return r.listener, nil
+	return r.made, r.err
 }
 
-// listenInNetworkOf moves the calling thread into the network of a process. A socket stays in the network where it was made.
-func listenInNetworkOf(pid int, host string) (net.Listener, error) {
+// enterNetworkOf moves the calling thread into the network of a process.
+func enterNetworkOf(pid int) error {
 	ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer ns.Close()
-	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-		return nil, err
-	}
-	return net.Listen("tcp4", net.JoinHostPort(host, "0"))
+	return unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
 }

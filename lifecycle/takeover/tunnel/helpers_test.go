@@ -1,7 +1,6 @@
 package tunnel_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -192,12 +191,11 @@ func (s *shop) call(t *testing.T, pod string) *net.TCPConn {
 // ask sends a line and returns the answer's.
 func ask(t *testing.T, c net.Conn, line string) string {
 	t.Helper()
-	const end = "\r\n\r\n"
-	if _, err := io.WriteString(c, line+end); err != nil {
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	var answer []byte
-	for b := make([]byte, 1); !bytes.HasSuffix(answer, []byte(end)); answer = append(answer, b[0]) {
+	for b := make([]byte, 1); b[0] != '\n'; answer = append(answer, b[0]) {
 		if _, err := c.Read(b); err != nil {
 			t.Fatalf("asked %q, got %q: %v", line, answer, err)
 		}

@@ -139,7 +139,7 @@ func TestHold(t *testing.T) {
 	})
 	pod := r.await(t, connected(1)).Pods[0].Name
 	c := s.call(t, pod)
-	if _, err := io.WriteString(c, "early\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "early\n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Serve(t.Context()); err != nil {
@@ -162,7 +162,7 @@ func TestHold(t *testing.T) {
 		t.Error("it does not say that it holds")
 	}
 	c = s.call(t, pod)
-	if _, err := io.WriteString(c, "waits\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "waits\n"); err != nil {
 		t.Fatal(err)
 	}
 	// What is said to the agent is said after it has been told to hold.

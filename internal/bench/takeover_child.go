@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+
+	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/pharos-dev/pharos/internal/bench/exchange"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/tunnel"
+)
+
+// takenOver is what the workstation's child is told on stdin.
+type takenOver struct {
+	Kubeconfig, Namespace, Image string
+	UID                          types.UID
+	Session                      wire.Session
+	Seed                         []byte // of the session's key
+}
+
+// carry is a workstation: it says "connected" when it has a stream, and ends when nobody listens to it any more.
+func carry(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	in := json.NewDecoder(stdin)
+	var to takenOver
+	if err := in.Decode(&to); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", to.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(to.Seed))
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = exchange.Serve(l) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t, err := tunnel.New(tunnel.Config{
+		REST: config, Namespace: to.Namespace, Deployment: takeoverName, UID: to.UID, Container: takeoverName,
+		AgentImage: to.Image, Session: to.Session, Signer: signer,
+		Dial: func(ctx context.Context, _ uint16) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+		},
+		Observed: func(s tunnel.State) {
+			if s.Connected() > 0 {
+				fmt.Fprintln(stdout, "connected")
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	go func() { // the other end of stdin goes with whoever started this
+		_, _ = io.Copy(io.Discard, stdin)
+		cancel()
+	}()
+	return t.Run(ctx)
+}
