@@ -67,10 +67,10 @@ func (c *ServerClock) Ask(ctx context.Context) (context.Context, func() time.Tim
 		now := c.Now()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if a.heard.IsZero() {
+		if a.sent.IsZero() {
 			return now
 		}
-		latest := a.date.Add(time.Second + time.Since(a.heard))
+		latest := a.date.Add(time.Second + time.Since(a.sent))
 		if latest.Before(now) {
 			return latest
 		}
@@ -78,8 +78,9 @@ func (c *ServerClock) Ask(ctx context.Context) (context.Context, func() time.Tim
 	}
 }
 
-// answer is the Date of the last answer to a request.
-type answer struct{ date, heard time.Time }
+// answer is the Date of the last answer to a request, which was written after the
+// request was sent.
+type answer struct{ date, sent time.Time }
 
 type answerKey struct{}
 
@@ -110,7 +111,7 @@ func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a, ok := r.Context().Value(answerKey{}).(*answer); ok {
 		l.clock.mu.Lock()
 		defer l.clock.mu.Unlock()
-		*a = answer{date, time.Now()}
+		*a = answer{date, sent}
 	}
 	return resp, nil
 }
