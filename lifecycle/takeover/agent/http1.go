@@ -53,6 +53,7 @@ func (h *http1) fromCaller(p []byte) {
 	defer h.mu.Unlock()
 	if !h.opaque && h.requests.feed(p, func([]byte) {}) != nil {
 		h.opaque = true
+		h.requests.held, h.methods = nil, nil
 	}
 }
 

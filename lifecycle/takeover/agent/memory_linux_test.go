@@ -82,7 +82,7 @@ func (e *end) peak(t *testing.T) int {
 // than anybody buffers, and bulk on another: neither end has more than 64 MiB.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	const idle, stalled, bulk = 1000, 500, 256 << 20
+	const idle, stalled, bulk = 1500, 250, 16 << 20
 	program := filepath.Join(t.TempDir(), "ends")
 	if out, err := exec.Command("go", "build", "-o", program, "./testdata/ends").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -29,7 +29,7 @@ import (
 const (
 	// memoryLimit has the garbage collector work harder before a connection's memory
 	// becomes the container's problem.
-	memoryLimit  = 48 << 20
+	memoryLimit  = 52 << 20
 	probeTimeout = time.Second
 )
 

@@ -3,18 +3,25 @@ package relay
 // buffer is what a direction reads into: small while little comes at once, since
 // most connections are idle most of the time, and big while more comes.
 type buffer struct {
-	small []byte
-	big   *[bigBuffer]byte
-	full  bool // the last read filled its buffer
+	small   []byte
+	big     *[bigBuffer]byte
+	full    bool // the last read filled its buffer
+	allowed bool // one of bigDirections
 }
 
 // next returns a buffer of at most limit bytes.
 func (b *buffer) next(r *Relay, limit int) []byte {
-	chunk := min(bigBuffer, bigBuffers/int(max(1, r.open.Load())))
-	if b.full && chunk > smallBuffer && b.take(r) {
-		return b.big[:min(limit, chunk)]
+	size := smallBuffer
+	if b.full {
+		size = b.most(r)
 	}
-	b.release(r)
+	if size > smallBuffer {
+		if b.big == nil {
+			b.big = r.buffers.Get().(*[bigBuffer]byte)
+		}
+		return b.big[:min(limit, size)]
+	}
+	b.rest(r)
 	if b.small == nil {
 		b.small = make([]byte, smallBuffer)
 	}
@@ -24,22 +31,29 @@ func (b *buffer) next(r *Relay, limit int) []byte {
 // used says that n of size bytes were read.
 func (b *buffer) used(n, size int) { b.full = n == size }
 
-func (b *buffer) take(r *Relay) bool {
-	if b.big != nil {
-		return true
+// most is the size that it may have.
+func (b *buffer) most(r *Relay) int {
+	if !b.allowed {
+		if b.allowed = r.big.Add(1) <= bigDirections; !b.allowed {
+			r.big.Add(-1)
+			return min(bigBuffer, bigDirections*bigBuffer/int(max(1, r.open.Load())))
+		}
 	}
-	if r.taken.Add(1) > bigBuffers/bigBuffer {
-		r.taken.Add(-1)
-		return false
-	}
-	b.big = r.buffers.Get().(*[bigBuffer]byte)
-	return true
+	return bigBuffer
 }
 
-func (b *buffer) release(r *Relay) {
+// rest gives the big buffer back.
+func (b *buffer) rest(r *Relay) {
 	if b.big != nil {
 		r.buffers.Put(b.big)
-		r.taken.Add(-1)
 		b.big = nil
+	}
+}
+
+// release ends its use.
+func (b *buffer) release(r *Relay) {
+	b.rest(r)
+	if b.allowed {
+		r.big.Add(-1)
 	}
 }

@@ -32,6 +32,7 @@ type credit struct {
 	consumed int   // of packets[0]
 	underway int   // cost of packets
 	earned   int   // consumed so far, at most maxUnderway
+	reports  int   // how often some was consumed, also if no packet was as a whole
 	closed   bool
 }
 
@@ -50,11 +51,11 @@ func (c *credit) wait(ask func()) (int, bool) {
 		if room := c.room(); room >= minRoom {
 			return room, true
 		}
-		before := c.underway
+		before := c.reports
 		c.mu.Unlock()
 		ask()
 		c.mu.Lock()
-		for c.underway == before && !c.closed {
+		for c.reports == before && !c.closed {
 			c.changed.Wait()
 		}
 	}
@@ -64,7 +65,7 @@ func (c *credit) wait(ask func()) (int, bool) {
 // room returns how many bytes a packet may have now.
 func (c *credit) room() int {
 	free := max(0, int(c.pool.free.Load()))
-	share := max(min(c.earned, free/4), min(firstUnderway, free/256))
+	share := max(min(c.earned, free/2), min(firstUnderway, free/256))
 	return c.guaranteed + share - c.underway - packetCost
 }
 
@@ -83,6 +84,7 @@ func (c *credit) report(n int) error {
 	if c.closed {
 		return nil
 	}
+	c.reports++
 	c.consumed += n
 	c.earned = min(maxUnderway, c.earned+n)
 	done := 0

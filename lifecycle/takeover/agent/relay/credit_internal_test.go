@@ -76,23 +76,45 @@ func TestTinyPacketsAreBounded(t *testing.T) {
 func TestWaitAsksAndEnds(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestCredit(0)
-	c.sent(3000)
+	c.sent(DefaultGuaranteed - 1000)
 	asked := 0
 	room, ok := c.wait(func() {
 		asked++
-		if err := c.report(3000); err != nil {
+		if err := c.report(DefaultGuaranteed - 1000); err != nil {
 			t.Error(err)
 		}
 	})
 	if !ok || asked != 1 || room != DefaultGuaranteed-packetCost {
 		t.Errorf("%d, %v after %d times asked", room, ok, asked)
 	}
-	c.sent(4000)
+	c.sent(DefaultGuaranteed - 100)
 	if _, ok := c.wait(c.close); ok {
 		t.Error("closed, and may send")
 	}
 	if _, ok := c.wait(nothing); ok {
 		t.Error("closed, and may send")
+	}
+}
+
+// A packet that is consumed in parts is asked for until it is consumed.
+func TestWaitAsksAgain(t *testing.T) {
+	t.Parallel()
+	c, _ := newTestCredit(0)
+	c.sent(DefaultGuaranteed - 100)
+	for range 3 {
+		c.sent(1)
+	}
+	asked := 0
+	_, ok := c.wait(func() {
+		asked++
+		go func() {
+			if err := c.report((DefaultGuaranteed - 100) / 2); err != nil {
+				t.Error(err)
+			}
+		}()
+	})
+	if !ok || asked != 2 {
+		t.Errorf("%v after %d times asked", ok, asked)
 	}
 }
 

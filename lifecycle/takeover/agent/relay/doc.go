@@ -14,8 +14,8 @@
 // SSH gives each channel a window of 2 MiB, so that a hundred stalled connections
 // hold 200 MiB at the receiver. Here the sender keeps less under way: every
 // connection may have Guaranteed bytes sent and not consumed, and borrow more from
-// Shared: little at first, then as much as it has had consumed, up to a quarter of
-// what is left. One connection is fast, many share, those that stall take little,
+// Shared: little at first, then as much as it has had consumed, up to half of what
+// is left. One connection is fast, many share, those that stall take little,
 // and none starves. A packet counts 64 bytes more than it holds, so that tiny ones
 // are bounded too. The receiver reports what it consumed every 16 KiB, and when the
 // sender asks since it has to wait. All of it together is at most

@@ -21,16 +21,17 @@ var ErrCut = errors.New("the connection was cut off at the other end of the stre
 // The defaults of a Config.
 const (
 	DefaultGuaranteed = 4 << 10
-	DefaultShared     = 8 << 20
+	DefaultShared     = 2 << 20
 )
 
 const (
 	reportEvery = 16 << 10
-	smallBuffer = 2 << 10
+	smallBuffer = 1 << 10
 	bigBuffer   = 32 << 10
-	// bigBuffers is how many bytes all the big ones have. SSH keeps two packets of
-	// each channel, so that many channels have smaller packets.
-	bigBuffers = 2 << 20
+	// bigDirections is how many directions may have big buffers, each until its pair
+	// ends, since SSH keeps a packet of the size for a channel. The others share as
+	// many bytes.
+	bigDirections = 32
 )
 
 // Config says how much memory connections may take.
@@ -49,7 +50,7 @@ type Relay struct {
 	pool       pool
 	open       atomic.Int64
 	buffers    sync.Pool    // *[bigBuffer]byte
-	taken      atomic.Int64 // of them
+	big        atomic.Int64 // directions that may have them
 }
 
 // New returns a Relay.

@@ -28,7 +28,7 @@ import (
 )
 
 func main() {
-	debug.SetMemoryLimit(48 << 20)
+	debug.SetMemoryLimit(52 << 20)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
