@@ -14,6 +14,10 @@
 // With --argocd, a real Argo CD beside the control plane delivers the shop: the first
 // run builds that, too, which takes some minutes more.
 //
+// With --takeover the story is another one, on a cluster with a real node, which needs
+// Linux and root: an edit that nobody has committed answers the cluster's traffic from
+// this machine, and is handed back.
+//
 // On a cluster of yours, pods do run. It needs a registry that both sides reach:
 //
 //	go run ./examples/quickstart --context kind-dev --registry localhost:5000/shop \
@@ -25,5 +29,5 @@
 // Nothing in it is scripted: whatever it prints about a step comes from what
 // happened, and a step that does not turn out as the story says ends it with an
 // error and exit code 1. The code shows how a program embeds Pharos: deliver.go
-// is all that it takes.
+// is all that it takes, and takeover.go shows a takeover.
 package main

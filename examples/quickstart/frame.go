@@ -7,6 +7,11 @@ func (n *narrator) opening(o options) {
 		n.line("The cluster is the one of context %q. The shop gets namespaces of its own there.", o.context)
 		return
 	}
+	if o.takeover {
+		n.line("The cluster is started for this story, with a real node: pods run.")
+		n.blank()
+		return
+	}
 	n.line("The cluster is started for this story. Its API server, controllers and scheduler are the")
 	n.line("real ones; its only node is hollow, so pods are placed and become ready, but do not really run.")
 	if o.argocd {

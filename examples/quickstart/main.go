@@ -53,6 +53,7 @@ type options struct {
 	registryPull string
 	insecure     bool
 	argocd       bool
+	takeover     bool
 	stay         bool
 }
 
@@ -65,6 +66,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.registryPull, "registry-pull", "", "the same registry as the cluster sees it: `host[:port][/folder]` (default --registry)")
 	f.BoolVar(&o.insecure, "registry-insecure", false, "the registry speaks plain HTTP")
 	f.BoolVar(&o.argocd, "argocd", false, "deliver through an Argo CD, which is started beside the cluster")
+	f.BoolVar(&o.takeover, "takeover", false, "tell how an edit that is not committed takes a workload over, on a real node: needs Linux and root")
 	f.BoolVar(&o.stay, "stay", false, "leave everything up at the end until Ctrl-C, to look around in")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -84,6 +86,8 @@ func (o options) check(rest []string) error {
 		return errors.New("--context needs --registry: a registry that this machine pushes to and the cluster pulls from")
 	case o.context != "" && o.argocd:
 		return errors.New("--argocd starts an Argo CD beside the quickstart's own cluster: leave out --context")
+	case o.takeover && (o.context != "" || o.argocd):
+		return errors.New("--takeover starts a cluster with a real node: leave out --context and --argocd")
 	case o.context == "" && (o.registry != "" || o.registryPull != "" || o.insecure):
 		return errors.New("the flags about a registry go with --context: the quickstart's own cluster has its own registry")
 	}
@@ -108,7 +112,11 @@ func tell(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	if _, err := s.tell(ctx); err != nil {
+	chapters := s.chapters()
+	if o.takeover {
+		chapters = s.takeoverChapters()
+	}
+	if _, err := s.tell(ctx, chapters); err != nil {
 		return err
 	}
 	say.closing(p, s.shop.Dir(), o.stay)

@@ -64,6 +64,8 @@ func TestFlags(t *testing.T) {
 		{"--registry localhost:5000", "go with --context", 2},
 		{"--registry-insecure", "go with --context", 2},
 		{"--context kind-dev --registry localhost:5000 --argocd", "leave out --context", 2},
+		{"--context kind-dev --registry localhost:5000 --takeover", "leave out --context", 2},
+		{"--takeover --argocd", "leave out --context and --argocd", 2},
 		{"shop", "there are no arguments", 2},
 		{"--contxt x", "flag provided but not defined", 2},
 		{"--help", "-registry", 0},

@@ -48,6 +48,9 @@ func open(ctx context.Context, o options, progress io.Writer) (_ *place, err err
 		return p, err
 	}
 	p.onClose(func(context.Context) error { return os.RemoveAll(p.dir) })
+	if o.takeover {
+		return p, p.openNode(ctx, progress)
+	}
 	if err := p.openBuildKit(ctx, progress); err != nil {
 		return p, err
 	}
@@ -64,6 +67,21 @@ func open(ctx context.Context, o options, progress io.Writer) (_ *place, err err
 		}
 	}
 	return p, p.openRegistry(ctx)
+}
+
+// openNode starts a cluster whose node runs pods, with a registry that it pulls from.
+func (p *place) openNode(ctx context.Context, progress io.Writer) error {
+	if err := devenv.NodeAvailable(); err != nil {
+		return err
+	}
+	n, err := devenv.StartNode(ctx, devenv.NodeOptions{Output: progress})
+	if err != nil {
+		return err
+	}
+	p.onClose(func(context.Context) error { return n.Cluster.Stop() })
+	p.cluster = n.Cluster
+	p.shop.Push, p.shop.Pull, p.shop.Insecure = n.PushRegistry()+"/shop", n.PullRegistry()+"/shop", true
+	return nil
 }
 
 // openArgoCD starts an Argo CD beside the cluster, and a Git server that it fetches

@@ -34,6 +34,8 @@ type story struct {
 	api, images *traffic
 	// website says that there is one, which is built from a Dockerfile.
 	website bool
+	// namespace is where the services run.
+	namespace string
 	// server is the Git server that Argo CD fetches from; empty without one.
 	server string
 }
@@ -48,7 +50,7 @@ func newStory(ctx context.Context, say *narrator, p *place) (*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != "", server: p.shop.Git}
+	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != "", server: p.shop.Git, namespace: p.shop.Namespace}
 	s.cluster = s.api.client(p.cluster.Config())
 	return s, nil
 }
@@ -68,21 +70,29 @@ type chapter struct {
 	blocked *lifecycle.BlockedError
 }
 
-// tell tells all chapters. The error of one that did not turn out as told
-// matches errNotAsTold.
-func (s *story) tell(ctx context.Context) ([]chapter, error) {
-	var told []chapter
-	for i, c := range []struct {
-		title, about string
-		happen       func(context.Context, *chapter) error
-	}{
+// scene is a chapter before it happens.
+type scene struct {
+	title, about string
+	happen       func(context.Context, *chapter) error
+}
+
+// chapters are those of deliveries.
+func (s *story) chapters() []scene {
+	return []scene{
 		{"The first commit", s.opening(), s.firstCommit},
 		{"The library changes", "Only the services that use it are built. The third one keeps its image.", s.libraryChanges},
 		{"A word in the README", "Nothing that reaches an image or a manifest changes, so nothing is written.", s.onlyDocs},
 		{"Somebody borrows the target", "While she holds its lease, a delivery is refused. Then she gives it back.", s.leaseRefuses},
 		{"A change that cannot become healthy", "A slip of a finger: an m is missing behind a number of CPUs.", s.cannotBecomeHealthy},
 		{"The fix", "What runs is what the commit says again.", s.fixDelivers},
-	} {
+	}
+}
+
+// tell tells the chapters. The error of one that did not turn out as told matches
+// errNotAsTold.
+func (s *story) tell(ctx context.Context, chapters []scene) ([]chapter, error) {
+	var told []chapter
+	for i, c := range chapters {
 		s.say.chapter(i+1, c.title, c.about)
 		now := chapter{title: c.title}
 		if err := c.happen(ctx, &now); err != nil {

@@ -52,7 +52,7 @@ func tellAll(t *testing.T, p *place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := s.tell(t.Context())
+	told, err := s.tell(t.Context(), s.chapters())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -146,7 +146,7 @@ func TestStoryNoticesAWrongTurn(t *testing.T) {
 	if err := s.shop.Replace("pharos.yaml", `neutral: ["**/*.md"]`, ""); err != nil {
 		t.Fatal(err)
 	}
-	told, err := s.tell(t.Context())
+	told, err := s.tell(t.Context(), s.chapters())
 	if !errors.Is(err, errNotAsTold) || len(told) != 2 {
 		t.Fatalf("after %d chapters: %v", len(told), err)
 	}

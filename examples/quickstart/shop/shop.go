@@ -2,6 +2,7 @@ package shop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -27,6 +28,9 @@ type Options struct {
 	Insecure bool
 	// Platforms is what the images are built for. The default is linux/amd64.
 	Platforms []string
+	// Local is the port of this machine at which stock listens where it is taken over.
+	// The default is 18080.
+	Local uint16
 	// BuildKit is the address of the BuildKit that builds the website from its
 	// Dockerfile. Without one there is no website.
 	BuildKit string
@@ -54,6 +58,7 @@ func Create(ctx context.Context, dir string, o Options) (*Repository, error) {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []string{"linux/amd64"}
 	}
+	o.Local = cmp.Or(o.Local, 18080)
 	if err := o.write(dir); err != nil {
 		return nil, fmt.Errorf("write the shop: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"os"
 )
 
 func main() {
@@ -12,5 +13,5 @@ func main() {
 	http.HandleFunc("GET /stock", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "lamps: 12")
 	})
-	log.Fatal(http.ListenAndServe(":8080", nil))
+	log.Fatal(http.ListenAndServe(":"+os.Getenv("PORT"), nil))
 }
