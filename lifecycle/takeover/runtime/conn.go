@@ -276,9 +276,12 @@ func (c *conn) begin() error {
 			return err
 		}
 		c.mu.Lock()
-		if c.mode != asHTTP {
+		if closed := c.closed; closed || c.mode != asHTTP {
 			c.mu.Unlock()
 			c.gate.done()
+			if closed {
+				return net.ErrClosed
+			}
 			c.request = end
 			return errNotHTTP // any more
 		}
@@ -384,6 +387,12 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // upstream is the connection to a process. Between two requests it waits for one.
 func (c *conn) upstream() (*net.TCPConn, error) {
+	c.mu.Lock()
+	up := c.up
+	c.mu.Unlock()
+	if up != nil {
+		return up, nil
+	}
 	for {
 		_, open, failed, changed := c.gate.serving()
 		c.mu.Lock()

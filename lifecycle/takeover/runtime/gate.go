@@ -23,6 +23,7 @@ type gate struct {
 	reason     string // why nobody serves, and nobody is about to
 	ports      map[uint16]*served
 	active     int
+	drained    chan struct{} // closed when active is 0; nil if nobody waits for that
 	conns      map[*conn]struct{}
 }
 
@@ -80,20 +81,29 @@ func (g *gate) listens(generation int, port uint16, does bool) {
 	})
 }
 
-// drain waits until no request is under way, or ctx ends.
+// drain waits until no request is under way, or ctx ends. The gate is closed.
 func (g *gate) drain(ctx context.Context) {
-	for {
-		g.mu.Lock()
-		active, changed := g.active, g.changed
+	g.mu.Lock()
+	if g.active == 0 {
 		g.mu.Unlock()
-		if active == 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
+		return
+	}
+	drained := make(chan struct{})
+	g.drained = drained
+	g.mu.Unlock()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+	}
+}
+
+// done ends a request that was counted.
+func (g *gate) done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.active--; g.active == 0 && g.drained != nil {
+		close(g.drained)
+		g.drained = nil
 	}
 }
 
@@ -153,9 +163,6 @@ func (g *gate) try(port uint16, request bool) (generation int, changed <-chan st
 	}
 	return g.generation, nil, nil
 }
-
-// done ends a request that was counted.
-func (g *gate) done() { g.change(func() { g.active-- }) }
 
 // dial connects to a port of the process of a generation. While that does not listen,
 // because it starts anew by itself, it is tried again. It returns nil without an error
