@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,10 +93,15 @@ func (o *takeoverOptions) run(cmd *cobra.Command) error {
 	case err == nil && len(o.names) > 0:
 		return o.runs("workloads cannot be added to it: hand it back first with kubectl pharos handback, and name all of them")
 	case err == nil:
-		linef(o.ErrOut, "the takeover of this checkout goes on; its process is %d", client.PID())
+		o.joins(cmd, client)
 	case errors.Is(err, guardian.ErrNotRunning):
 		if client, err = o.start(cmd, folder); err != nil {
-			return err
+			other, oerr := guardian.Connect(ctx, folder)
+			if oerr != nil {
+				return err
+			}
+			client = other // that was faster
+			o.joins(cmd, client)
 		}
 	default:
 		return err
@@ -152,9 +158,29 @@ func (o *takeoverOptions) runs(why string) error {
 	return misused{fmt.Errorf("a takeover of this checkout runs already, and %s", why)}
 }
 
+// joins says that a session runs already, and which flags are not heeded.
+func (o *takeoverOptions) joins(cmd *cobra.Command, client *guardian.Client) {
+	linef(o.ErrOut, "the takeover of this checkout goes on; its process is %d", client.PID())
+	for _, name := range []string{"auto-handback", "silence", "timeout"} {
+		if cmd.Flags().Changed(name) {
+			linef(o.ErrOut, "warning: --%s changes nothing of a takeover that runs already", name)
+		}
+	}
+}
+
 // relay is the protocol for programs.
 func (o *takeoverOptions) relay(ctx context.Context, client *guardian.Client) error {
 	requests, stop := readRequests(ctx, o.In, o.ErrOut)
 	defer stop()
-	return o.end(client.Attach(ctx, requests, newLines(o.Out)))
+	p, write := &takeoverProgress{w: io.Discard}, newLines(o.Out)
+	err := client.Attach(ctx, requests, func(l guardian.Line) error {
+		if l.Event != nil {
+			p.event(*l.Event)
+		}
+		return write(l)
+	})
+	if err == nil && ctx.Err() == nil {
+		err = p.outcome()
+	}
+	return err
 }
