@@ -78,8 +78,8 @@ func (e *end) peak(t *testing.T) int {
 	return kib
 }
 
-// Two thousand connections, a quarter of them stalled in each direction with more sent
-// than anybody buffers, and bulk on another: neither end has more than 64 MiB.
+// Two thousand connections, every eighth stalled in each direction with more sent than
+// anybody buffers, and bulk on another: neither end has more than 64 MiB.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	const idle, stalled, bulk = 1500, 250, 16 << 20
@@ -130,6 +130,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		exchange(t, caller, local, 3000)
 	}
 	var sending sync.WaitGroup
+	flood := make([]byte, 64<<20)
 	for i := range 2 * stalled {
 		caller, local := pair()
 		from, to := caller, local
@@ -139,7 +140,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		to.SetReadBuffer(4 << 10)
 		sending.Go(func() {
 			// Nobody reads it: it ends with the connection.
-			if _, err := from.Write(make([]byte, 64<<20)); err == nil {
+			if _, err := from.Write(flood); err == nil {
 				t.Error("64 MiB were buffered")
 			}
 		})
