@@ -54,17 +54,19 @@ func (l life) live() error {
 	if err != nil {
 		return err
 	}
-	writes := 0
+	writes := 0 // that were made: one that meets a rollout's is made again
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodGet {
 				return next.RoundTrip(r)
 			}
-			writes++
-			if writes == l.Write && !l.Late {
+			if writes+1 == l.Write && !l.Late {
 				die()
 			}
 			resp, err := next.RoundTrip(r)
+			if err == nil && resp.StatusCode < http.StatusBadRequest {
+				writes++
+			}
 			if writes == l.Write {
 				die()
 			}
