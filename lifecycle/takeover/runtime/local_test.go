@@ -110,7 +110,7 @@ func TestCrashes(t *testing.T) {
 		t.Errorf("the state is %+v, and a connection fails with %v", s, err)
 	}
 	must(t, r.Restart(t.Context()))
-	e, at = r.until(at, runtime.EventParked)
+	e, _ = r.until(at, runtime.EventParked)
 	if e.Generation != 6 {
 		t.Errorf("a person has restarted it: %+v", e)
 	}

@@ -88,8 +88,7 @@ func TestOpens(t *testing.T) {
 	}
 }
 
-// However it is cut into pieces, a message is the same; and one that net/http
-// understands ends where net/http says.
+// However it is cut into pieces, a message ends at the same place.
 func FuzzMessage(f *testing.F) {
 	f.Add("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "", 3)
 	f.Add("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", "", 1)
