@@ -70,6 +70,9 @@ func (c *Conn) Err() error {
 
 // Close ends all streams, sends what was written, and closes the connection, within a few seconds.
 func (c *Conn) Close() error {
+	// Not even the frames that end the streams can be sent where the far end takes nothing.
+	late := time.AfterFunc(flushTimeout, func() { _ = c.wire.Abort() })
+	defer late.Stop()
 	c.end(net.ErrClosed)
 	err := c.wire.Close()
 	c.running.Wait()

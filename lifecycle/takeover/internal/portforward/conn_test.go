@@ -222,6 +222,34 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
+// A far end that takes nothing does not hold up the close of its connection either.
+func TestCloseWhileNothingIsTaken(t *testing.T) {
+	t.Parallel()
+	p, config := peer(t, echo(t))
+	c := connect(t, config)
+	s, err := c.Open(t.Context(), 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Freeze("web")
+	stuck := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := s.Write(make([]byte, 1<<20)); err != nil {
+				stuck <- err
+				return
+			}
+		}
+	}()
+	// It is not lost yet.
+	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+	if err := <-stuck; err == nil {
+		t.Error("what was not sent was written")
+	}
+}
+
 // A stream whose bytes nobody takes holds nothing up when the connection is closed, and leaves nothing.
 func TestCloseLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()

@@ -62,6 +62,7 @@ func (u *spdyUpgrade) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	boundBuffer(conn)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
 	if err == nil {

@@ -22,6 +22,7 @@ func (d *Dialer) dialWebSocket(ctx context.Context, address *url.URL) (net.Conn,
 	// The handshake heeds the deadline of its context, not that the context ends.
 	stop := func() bool { return true }
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		boundBuffer(got.Conn)
 		stop = context.AfterFunc(ctx, func() { _ = got.Conn.Close() })
 	}})
 	req, err := http.NewRequestWithContext(traced, http.MethodGet, address.String(), nil)

@@ -11,6 +11,8 @@ import (
 const (
 	// pending is how much may wait to be sent before a writer does.
 	pending = 256 << 10
+	// sendBuffer is how much the system may hold that is not sent: a question waits behind it.
+	sendBuffer = 256 << 10
 	// flushTimeout bounds how long closing waits for that.
 	flushTimeout = 2 * time.Second
 )
@@ -121,4 +123,19 @@ func (w *Wire) fail(err error) bool {
 	}
 	w.change.Broadcast()
 	return first
+}
+
+// boundBuffer bounds what the system holds of what is written to a connection.
+func boundBuffer(c net.Conn) {
+	for {
+		switch over := c.(type) {
+		case *net.TCPConn:
+			_ = over.SetWriteBuffer(sendBuffer) // it would do without
+			return
+		case interface{ NetConn() net.Conn }:
+			c = over.NetConn()
+		default:
+			return
+		}
+	}
 }
