@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
 
 // takeoverTest is a checkout of a service that a real node runs.
@@ -90,6 +92,8 @@ func TestTakeoverCommand(t *testing.T) {
 	if text, code := again.end(os.Interrupt); code != 0 || !strings.Contains(text, "the takeover goes on") {
 		t.Errorf("after Ctrl-C: exit %d\n%s", code, text)
 	}
+
+	s.events()
 
 	last := start(t, s.dir, s.env, "takeover", "attach")
 	last.await("serving. ")
@@ -207,6 +211,36 @@ func main() {
 	server.ListenAndServe()
 }
 `, version)
+}
+
+// events asks for the status as an editor does, and reads up to the answer.
+func (s *takeoverTest) events() {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), program, "takeover", "--events")
+	cmd.Dir, cmd.Env, cmd.Stdin = s.dir, append(os.Environ(), s.env...), strings.NewReader(`{"version":1,"op":"status","id":"mine"}`+"\n")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	answered, told := false, false
+	for lines := bufio.NewScanner(out); !answered || !told; {
+		if !lines.Scan() {
+			s.t.Fatalf("--events ended; answered: %t, told of events: %t", answered, told)
+		}
+		var l guardian.Line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			s.t.Fatalf("%v: %s", err, lines.Bytes())
+		}
+		told = told || l.Event != nil
+		answered = answered || l.ID == "mine" && l.Status != nil && len(l.Status.Workloads) == 1
+	}
 }
 
 // killGuardian kills the process of the takeover.
