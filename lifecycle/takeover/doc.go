@@ -34,7 +34,9 @@
 //
 // # The session
 //
-// A [Session] does what the plan says, and undoes it. [Session.Run] goes through these
+// A [Session] does what the plan says, and undoes it. Package workstation puts together
+// the [Config] of one from a target and a checkout, and package guardian runs one in a
+// process of its own. [Session.Run] goes through these
 // steps; each is written to the journal (package journal) before it is begun, and an
 // [Event] reports it after its durable effect:
 //

@@ -42,7 +42,7 @@ const (
 	EventServing EventType = "serving"
 	// EventProcess: something happened to the process of a workload: Event.Process.
 	EventProcess EventType = "process"
-	// EventConnection: the connections to a workload's agents changed: Event.Pods.
+	// EventConnection: the connections to a workload's agents changed: Event.Reason.
 	EventConnection EventType = "connection"
 	// EventHeld: nothing is served until it is known who has the target: Event.Reason.
 	EventHeld EventType = "held"

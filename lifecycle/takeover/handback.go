@@ -77,14 +77,11 @@ func (s *Session) reclaim(ctx context.Context) (ours bool, err error) {
 	case len(s.doc.Workloads) == 0 || s.doc.Step == journal.Released:
 		return false, nil // it was never acquired, or released already
 	}
-	if err := s.saveLocally(func(d *journal.Document) { d.Holder = lease.NewHolder() }); err != nil {
-		return false, err
-	}
-	held, err = s.Lifecycle.Borrow(ctx, lifecycle.BorrowRequest{Holder: s.doc.Holder, Purpose: "hand-back of a takeover", Covers: s.covered()})
-	if err != nil {
+	if held, err = s.acquire(ctx, "hand-back of a takeover", s.covered()); err != nil {
 		return false, err
 	}
 	s.keep(held)
+	s.holder = held.Holder()
 	return true, nil
 }
 
@@ -119,6 +116,9 @@ func (s *Session) returnAll(ctx context.Context) (slow, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return slow, err
 	}
+	if slow == nil {
+		s.removeAgents(ctx)
+	}
 	if err := s.step(ctx, journal.Restored); err != nil {
 		return slow, err
 	}
@@ -131,6 +131,19 @@ func (s *Session) returnAll(ctx context.Context) (slow, err error) {
 		s.emit(Event{Type: EventForgotten})
 	}
 	return slow, nil
+}
+
+// removeAgents removes the images that nothing runs any more. What is left is only in
+// the way.
+func (s *Session) removeAgents(ctx context.Context) {
+	if s.Agents == nil {
+		return
+	}
+	for _, w := range s.doc.Workloads {
+		if err := s.Agents.Remove(ctx, w.Diversion.Agent); err != nil {
+			s.Log.Warn("remove the image of an agent", "image", w.Diversion.Agent, "err", err)
+		}
+	}
 }
 
 // loadForReturn finds the session object. Whoever else puts the workloads back does the

@@ -33,6 +33,12 @@ type served struct {
 
 func serve(t *testing.T, files map[string]string, change func(*takeover.Config)) *served {
 	t.Helper()
+	return serveFor(t, files, takeovertest.Short, change)
+}
+
+// serveFor is serve with a lease of that timing.
+func serveFor(t *testing.T, files map[string]string, borrow lease.Timing, change func(*takeover.Config)) *served {
+	t.Helper()
 	s := &served{Shop: takeovertest.NewShop(t, devtest.Cluster(t)), local: &takeovertest.Workstation{}}
 	s.before = s.Specs()
 	s.Write(files)
@@ -41,7 +47,7 @@ func serve(t *testing.T, files map[string]string, change func(*takeover.Config))
 		t.Fatal(err)
 	}
 	t.Cleanup(s.proxy.Close)
-	c, err := takeovertest.Config(t.Context(), s.Dir, s.Namespace, s.proxy.Config(s.REST), takeovertest.Short)
+	c, err := takeovertest.Config(t.Context(), s.Dir, s.Namespace, s.proxy.Config(s.REST), borrow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +130,24 @@ func TestComesBack(t *testing.T) {
 	}
 	if s.Spec("api") == s.before["api"] {
 		t.Error("it is not diverted again")
+	}
+	if err := s.HandBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// A lease cannot be renewed for ever. One that has come to its end is followed by another
+// one, and the session goes on.
+func TestOutlivesItsLease(t *testing.T) {
+	t.Parallel()
+	longest := takeovertest.Short
+	longest.Max = longest.Duration + 5*time.Second
+	s := serveFor(t, editAPI, longest, nil)
+	s.until(takeover.EventLeaseLost, 1)
+	s.until(takeover.EventServing, 2)
+	if n := s.count(takeover.EventRestored); n > 0 {
+		t.Errorf("it was put back %d times", n)
 	}
 	if err := s.HandBack(t.Context()); err != nil {
 		t.Error(err)

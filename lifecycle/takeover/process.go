@@ -45,7 +45,9 @@ func (s *Session) startRequest(p *part) StartRequest {
 				}
 			}
 		},
-		Changed: func() { s.emitOf(p, Event{Type: EventConnection}) },
+		Changed: func(connected, agents int) {
+			s.emitOf(p, Event{Type: EventConnection, Reason: fmt.Sprintf("%d of %d agents are connected", connected, agents)})
+		},
 	}
 }
 

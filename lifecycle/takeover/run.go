@@ -354,18 +354,36 @@ func (s *Session) borrow(ctx context.Context) error {
 	if held, err := s.resumeLease(ctx); held != nil || err != nil {
 		return err
 	}
-	// A holder's ID serves once.
-	if err := s.saveLocally(func(d *journal.Document) { d.Holder = lease.NewHolder() }); err != nil {
-		return err
-	}
-	if err := s.step(ctx, journal.Leased); err != nil {
-		return err
-	}
-	held, err := s.Lifecycle.Borrow(ctx, lifecycle.BorrowRequest{Holder: s.doc.Holder, Purpose: s.purpose(), Covers: s.covers()})
+	held, err := s.acquire(ctx, s.purpose(), s.covers())
 	if err != nil {
 		return err
 	}
 	return s.borrowed(ctx, held)
+}
+
+// acquire borrows the target as a new holder, whose ID is written down first. A lease
+// that the session itself has had is waited for: it is held for a grace after its end.
+func (s *Session) acquire(ctx context.Context, purpose string, covers []string) (*lease.Held, error) {
+	before := s.doc.Holder
+	if err := s.saveLocally(func(d *journal.Document) { d.Holder = lease.NewHolder() }); err != nil {
+		return nil, err
+	}
+	if len(s.doc.Workloads) == 0 {
+		if err := s.step(ctx, journal.Leased); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		held, err := s.Lifecycle.Borrow(ctx, lifecycle.BorrowRequest{Holder: s.doc.Holder, Purpose: purpose, Covers: covers})
+		if other, ok := errors.AsType[*lease.HeldError](err); !ok || other.State.Holder != before && other.State.Holder != s.holder {
+			return held, err
+		}
+		select {
+		case <-s.Clock.After(againAfter):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // resumeLease returns the lease if the session has it still, nil if not.
@@ -404,6 +422,7 @@ func (e *brokenError) Unwrap() error { return e.LostError }
 
 func (s *Session) borrowed(ctx context.Context, held *lease.Held) error {
 	s.keep(held)
+	s.holder = held.Holder()
 	if s.doc.Token != held.Token() {
 		if err := s.saveLocally(func(d *journal.Document) { d.Token = held.Token() }); err != nil {
 			return err

@@ -67,6 +67,9 @@ type Agents interface {
 	// returns its image by digest, as the target pulls it. Doing it again does
 	// nothing.
 	Publish(ctx context.Context, r AgentRequest) (image string, err error)
+	// Remove removes an image that Publish returned, which no pod runs any more. It is
+	// no error if it is gone.
+	Remove(ctx context.Context, image string) error
 }
 
 // AgentRequest is an agent to publish.
@@ -105,9 +108,10 @@ type StartRequest struct {
 	// connection. Confirm is called before a stream is: it asks the API server. Both
 	// are safe for concurrent use.
 	Permit, Confirm func(context.Context) error
-	// Observed is told what happens to the process; Changed that the connections did.
+	// Observed is told what happens to the process; Changed how many agents there are
+	// when that changes, and how many of them are connected.
 	Observed func(runtime.Event)
-	Changed  func()
+	Changed  func(connected, agents int)
 }
 
 // Process is a workload that runs on this machine. It is safe for concurrent use.
@@ -157,6 +161,8 @@ type Session struct {
 	// ended tells why there is no sign of life any more, which unbeat ends.
 	ended  <-chan error
 	unbeat func()
+	// holder is who had the lease last.
+	holder string
 	// receipt is what was live when it was planned.
 	receipt receipt.ID
 	// declared are the objects of the receipt, and images those of its images that

@@ -1,8 +1,8 @@
 // Package guardian runs the session of a takeover in a process of its own, which goes on
 // when the terminal is gone, and is how others look at it and ask something of it.
 //
-//	err := guardian.Start(ctx, guardian.StartConfig{Folder: folder, Program: program, Args: args}) // from a command
-//	server, err := guardian.Listen(guardian.Config{Folder: folder, New: newSession})           // in the new process
+//	client, err := guardian.Start(ctx, guardian.StartConfig{Folder: folder, Program: program, Args: args}) // from a command
+//	server, err := guardian.Listen(guardian.Config{Folder: folder, New: newSession})                       // in the new process
 //	err = server.Serve(ctx)
 //
 //	client, err := guardian.Connect(ctx, folder) // from any other command

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/catalogue/source"
@@ -153,4 +154,10 @@ func (a *agents) Publish(ctx context.Context, r takeover.AgentRequest) (string, 
 	}
 	ref, _, err := a.publisher.Publish(ctx, r.Session, r.Image.Platforms, config.Config.User)
 	return ref, err
+}
+
+// Remove implements takeover.Agents.
+func (a *agents) Remove(ctx context.Context, image string) error {
+	_, digest, _ := strings.Cut(image, "@")
+	return a.publisher.Remove(ctx, lifecycle.Digest(digest))
 }

@@ -257,6 +257,9 @@ func (Agents) Publish(_ context.Context, r takeover.AgentRequest) (string, error
 	return "registry.example/shop/pharos-agent@" + Digest(r.Session.ID+r.Session.Workload), nil
 }
 
+// Remove implements takeover.Agents.
+func (Agents) Remove(context.Context, string) error { return nil }
+
 // Changed has the process of a workload say that its files were edited.
 func (w *Workstation) Changed(name string) {
 	w.mu.Lock()
