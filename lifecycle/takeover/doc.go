@@ -34,11 +34,11 @@
 //
 // # The session
 //
-// A [Session] does what the plan says, and undoes it. Package workstation puts together
-// the [Config] of one from a target and a checkout, and package guardian runs one in a
-// process of its own. [Session.Run] goes through these
-// steps; each is written to the journal (package journal) before it is begun, and an
-// [Event] reports it after its durable effect:
+// A [Session] does what the plan says, and undoes it. Package workstation puts the
+// [Config] of one together from a target and a checkout, and package guardian runs one
+// in a process of its own. [Session.Run] goes through these steps; each is written to
+// the journal (package journal) before it is begun, and an [Event] reports it after its
+// durable effect:
 //
 //  1. Plan. What a session has left whose lease has ended is put back first.
 //  2. Publish the agents' images to the target's registry.
