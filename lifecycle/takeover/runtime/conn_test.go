@@ -5,12 +5,14 @@ package runtime_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 )
@@ -212,5 +214,45 @@ func TestConnectionsEnd(t *testing.T) {
 	cancel()
 	if _, err := r.Dial(ctx, 80); err == nil {
 		t.Error("a connection was made after the end")
+	}
+}
+
+// A port that the program does not listen on keeps it from being ready, and not from
+// serving the others.
+func TestPortThatNobodyListensOn(t *testing.T) {
+	t.Parallel()
+	root, port, other := t.TempDir(), freePort(t), freePort(t)
+	write(t, root, "content", "0")
+	c := config(t, root, "content")
+	self(t, &c, "web", port)
+	c.Ports = append(c.Ports, runtime.Port{Container: 9090, Local: other})
+	r := start(t, c)
+	r.until(0, runtime.EventStarted)
+	if got, want := get(t, client(r, 80), "/"), fmt.Sprintf("0 of %d", r.State().PID); got != want || r.State().Phase != runtime.Starting {
+		t.Errorf("it answers %q in the state %+v", got, r.State())
+	}
+	if _, err := r.Dial(t.Context(), 9090); !errors.Is(err, runtime.ErrNotServing) || !strings.Contains(err.Error(), fmt.Sprintf("does not listen on port %d", other)) {
+		t.Errorf("a connection there: %v", err)
+	}
+	if e, _ := r.until(0, runtime.EventSilent); !strings.Contains(e.Reason, fmt.Sprint(other)) {
+		t.Errorf("the event is %+v", e)
+	}
+	if _, err := r.Dial(t.Context(), 1); !errors.Is(err, runtime.ErrNotServing) {
+		t.Errorf("a connection to another port: %v", err)
+	}
+}
+
+// What waits for a process does so for a time that is bounded.
+func TestHoldIsBounded(t *testing.T) {
+	t.Parallel()
+	root, port := t.TempDir(), freePort(t)
+	write(t, root, "content", "0")
+	c := config(t, root, "content")
+	self(t, &c, "deaf", port)
+	c.Hold = 50 * time.Millisecond
+	r := start(t, c)
+	r.until(0, runtime.EventStarted)
+	if _, err := r.Dial(t.Context(), 80); !errors.Is(err, runtime.ErrNotServing) || !strings.Contains(err.Error(), "within 50ms") {
+		t.Errorf("got %v", err)
 	}
 }
