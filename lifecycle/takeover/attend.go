@@ -68,7 +68,7 @@ func (s *Session) attend(ctx context.Context) error {
 func (s *Session) obey(ctx context.Context, c command) (done bool, err error) {
 	left := slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool { return slices.Contains(c.parts, p) })
 	if c.parts == nil || len(left) == 0 {
-		s.commands <- c // it is answered when that is done
+		s.later(c)
 		return true, errAsked
 	}
 	for _, p := range c.parts {
@@ -188,7 +188,7 @@ func (s *Session) recover(ctx context.Context, lost error) error {
 		select {
 		case <-s.Clock.After(againAfter):
 		case c := <-s.commands:
-			s.commands <- c
+			s.later(c)
 			return errAsked
 		case <-ctx.Done():
 			return context.Cause(ctx)

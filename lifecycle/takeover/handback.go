@@ -33,7 +33,9 @@ func (s *Session) Finish(ctx context.Context) error {
 		return journal.ErrNone
 	}
 	s.emit(Event{Type: EventStarted, Resumed: true})
-	err = s.giveBack(ctx)
+	if err = s.sameCluster(ctx); err == nil {
+		err = s.giveBack(ctx)
+	}
 	s.emit(finished(err))
 	return err
 }
@@ -41,6 +43,8 @@ func (s *Session) Finish(ctx context.Context) error {
 // giveBack returns everything, in the reverse order of a takeover: the workloads, the
 // session object, the lease.
 func (s *Session) giveBack(ctx context.Context) error {
+	s.returning = true
+	defer func() { s.returning = false }()
 	ours, err := s.reclaim(ctx)
 	if err != nil {
 		return err

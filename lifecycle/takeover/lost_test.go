@@ -3,6 +3,8 @@ package takeover_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -335,6 +337,64 @@ func TestSleptTooLong(t *testing.T) {
 	if err := s.finish(); err != nil {
 		t.Error(err)
 	}
+	s.Whole(s.before)
+}
+
+// A session is not handed back on another cluster, where nothing of it is.
+func TestOtherCluster(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	s.cancel()
+	<-s.ended
+	journalOf := func(cluster string) (was string) {
+		t.Helper()
+		file, err := journal.OpenFile(filepath.Join(s.Config().Folder, "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, version, err := file.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, doc.Cluster = doc.Cluster, cluster
+		if _, err := file.Save(doc, version); err != nil {
+			t.Fatal(err)
+		}
+		return was
+	}
+	right := journalOf("another")
+	if err := s.finish(); !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "another cluster") {
+		t.Errorf("handed back on another cluster: %v", err)
+	}
+	if err := <-begin(t, s.Config()).ended; !errors.Is(err, lifecycle.ErrBlocked) {
+		t.Errorf("gone on with on another cluster: %v", err)
+	}
+	journalOf(right)
+	if err := s.finish(); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// Everybody who asks for the hand-back gets an answer. It is done though the journal is
+// gone.
+func TestManyHandBacks(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	if err := os.RemoveAll(filepath.Join(s.Config().Folder, "journal")); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 60 {
+		all.Go(func() {
+			// The last ones may come when it has ended.
+			if err := s.HandBack(t.Context()); err != nil && !errors.Is(err, takeover.ErrNoSession) && !strings.Contains(err.Error(), "journal") {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	<-s.ended
 	s.Whole(s.before)
 }
 

@@ -45,6 +45,7 @@ func (s *Session) startRequest(p *part) StartRequest {
 				}
 			}
 		},
+		Warned: func(reason string) { s.emitOf(p, Event{Type: EventWarning, Reason: reason}) },
 		Changed: func(connected, agents int) {
 			s.emitOf(p, Event{Type: EventConnection, Reason: fmt.Sprintf("%d of %d agents are connected", connected, agents)})
 		},

@@ -80,6 +80,11 @@ func (s *Session) run(ctx context.Context, names []string) error {
 		return err
 	}
 	s.emit(Event{Type: EventStarted, Resumed: resumed})
+	if resumed {
+		if err := s.sameCluster(ctx); err != nil {
+			return err
+		}
+	}
 	if resumed && len(s.doc.Workloads) == 0 {
 		// It was killed before anything was to be written to a workload.
 		if err := s.giveBack(ctx); err != nil {
@@ -89,10 +94,10 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	}
 	asking, stop := s.listen(ctx)
 	err = s.takeOver(asking, resumed, names)
-	if errors.Is(context.Cause(asking), errAsked) {
+	if stop(nil); errors.Is(context.Cause(asking), errAsked) {
 		err = errAsked
 	}
-	if stop(nil); err == nil {
+	if err == nil {
 		err = s.attend(ctx)
 	}
 	switch {
@@ -109,9 +114,25 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	case errors.Is(err, errAsked):
 		err = nil
 	}
+	stop = s.collect()
 	back := s.giveBack(ctx)
+	stop(nil)
 	s.answer(back)
 	return errors.Join(err, back)
+}
+
+// sameCluster refuses a session of another cluster: what is not there would be taken for
+// gone.
+func (s *Session) sameCluster(ctx context.Context) error {
+	uid, err := s.Lifecycle.Cluster.UID(ctx)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	if uid != s.doc.Cluster {
+		return &lifecycle.BlockedError{Reason: fmt.Sprintf("the takeover of this checkout is of another cluster: it names %s, this one is %s", s.doc.Cluster, uid),
+			Next: "Choose the cluster with --context."}
+	}
+	return nil
 }
 
 // drop ends what runs on this machine.
@@ -125,6 +146,13 @@ func (s *Session) drop() {
 
 // answer tells who asked for something what became of it.
 func (s *Session) answer(err error) {
+	s.mu.Lock()
+	waiting := s.waiting
+	s.waiting = nil
+	s.mu.Unlock()
+	for _, c := range waiting {
+		c.done <- err
+	}
 	for {
 		select {
 		case c := <-s.commands:
@@ -135,19 +163,52 @@ func (s *Session) answer(err error) {
 	}
 }
 
+// later keeps what was asked until it is answered.
+func (s *Session) later(c command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, c)
+}
+
+// collect keeps all that is asked while everything is handed back, until it is stopped.
+func (s *Session) collect() (stop context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case c := <-s.commands:
+				s.later(c)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func(cause error) {
+		cancel(cause)
+		<-ended
+	}
+}
+
 // listen ends a context when everything is to be handed back.
 func (s *Session) listen(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		select {
 		case c := <-s.commands:
 			// Nothing is served yet, so that all goes back together.
-			s.commands <- c
+			s.later(c)
 			cancel(errAsked)
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, cancel
+	return ctx, func(cause error) {
+		cancel(cause)
+		<-ended
+	}
 }
 
 // load reads the journal.
@@ -275,10 +336,6 @@ func (s *Session) remember(ctx context.Context) error {
 	}
 	if err := s.fits(facts); err != nil {
 		return err
-	}
-	if facts.ClusterUID != s.doc.Cluster {
-		return &lifecycle.BlockedError{Reason: fmt.Sprintf("the session is of another cluster: it names %s, this one is %s", s.doc.Cluster, facts.ClusterUID),
-			Next: "Choose the cluster with --context."}
 	}
 	var workloads []Workload
 	for _, w := range s.doc.Workloads {

@@ -110,8 +110,10 @@ type StartRequest struct {
 	Permit, Confirm func(context.Context) error
 	// Observed is told what happens to the process; Changed how many agents there are
 	// when that changes, and how many of them are connected.
+	// Warned is told what a person should know, in one line without any value.
 	Observed func(runtime.Event)
 	Changed  func(connected, agents int)
+	Warned   func(reason string)
 }
 
 // Process is a workload that runs on this machine. It is safe for concurrent use.
@@ -145,8 +147,9 @@ type Session struct {
 	writing sync.Mutex      // the session object
 	object  journal.Session // as it is on the target, where recorded
 
-	// commands are asked of Run.
+	// commands are asked of Run; waiting, by mu, are those that it answers in the end.
 	commands chan command
+	waiting  []command
 
 	mu      sync.Mutex
 	id      string
@@ -161,6 +164,9 @@ type Session struct {
 	// ended tells why there is no sign of life any more, which unbeat ends.
 	ended  <-chan error
 	unbeat func()
+	// returning says that all is handed back: what is on the target counts more than
+	// that it is written down here.
+	returning bool
 	// holder is who had the lease last.
 	holder string
 	// receipt is what was live when it was planned.
@@ -272,6 +278,10 @@ func (s *Session) saveLocally(change func(*journal.Document)) error {
 	doc.Workloads = slices.Clone(doc.Workloads)
 	change(&doc)
 	version, err := s.file.Save(doc, s.version)
+	if err != nil && s.returning {
+		s.emit(Event{Type: EventWarning, Reason: "the journal cannot be written, and the hand-back goes on without it: " + err.Error()})
+		version, err = s.version, nil
+	}
 	if err != nil {
 		return fmt.Errorf("write the journal of the takeover in %s: %w", s.Folder, err)
 	}

@@ -127,6 +127,7 @@ func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment
 		return none, err
 	}
 	p.output.Add(env.Secrets()...)
+	p.warn(env)
 	if p.files == nil {
 		return env, nil
 	}
@@ -138,6 +139,19 @@ func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment
 		_ = p.files.Renew(running, p.reader, env, secret, func(err error) { p.Log.Warn("renew the files of a workload", "workload", w.Subject(), "err", err) })
 	})
 	return env, nil
+}
+
+// warn says what of the environment may not be as it is expected.
+func (p *process) warn(env environment.Environment) {
+	if len(env.Missing) > 0 {
+		p.request.Warned("run.env lists what the container has no variable of: " + strings.Join(env.Missing, ", "))
+	}
+	for _, notice := range env.Notices {
+		p.request.Warned(notice)
+	}
+	if p.files != nil && !p.files.InMemory() {
+		p.request.Warned("its mounted files are on a disk until they are wiped, since there is no folder in memory")
+	}
 }
 
 // run starts the program and waits until it is ready.
