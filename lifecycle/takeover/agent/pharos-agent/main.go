@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,10 +32,12 @@ const (
 	// becomes the container's problem.
 	memoryLimit  = 52 << 20
 	probeTimeout = time.Second
+	// cgroupLimit has the container's limit (cgroup v2), in bytes or "max".
+	cgroupLimit = "/sys/fs/cgroup/memory.max"
 )
 
 func main() {
-	debug.SetMemoryLimit(memoryLimit)
+	debug.SetMemoryLimit(limit(cgroupLimit))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	err := run(ctx, os.Args[1:], wire.SessionPath, os.Stderr)
 	stop()
@@ -42,6 +45,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "pharos-agent:", err)
 		os.Exit(1)
 	}
+}
+
+// limit returns the memory limit to keep: less if the container has little.
+func limit(cgroup string) int64 {
+	text, err := os.ReadFile(cgroup)
+	if err != nil {
+		return memoryLimit
+	}
+	container, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return memoryLimit
+	}
+	return min(memoryLimit, container/4*3)
 }
 
 func run(ctx context.Context, args []string, path string, stderr io.Writer) error {

@@ -88,3 +88,21 @@ func TestSessionThatIsNone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.max")
+	if got := limit(path); got != memoryLimit {
+		t.Errorf("without a file %d", got)
+	}
+	for content, want := range map[string]int64{
+		"max\n": memoryLimit, "33554432\n": 24 << 20, "1073741824\n": memoryLimit, "many": memoryLimit,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := limit(path); got != want {
+			t.Errorf("%q: %d, want %d", content, got, want)
+		}
+	}
+}
