@@ -163,13 +163,13 @@ func (t *takeoverCases) added(ctx context.Context) (string, error) {
 	return fmt.Sprintf("one request %s, without a takeover %s", through.Round(time.Microsecond), median(direct).Round(time.Microsecond)), nil
 }
 
-// memory is the most that both ends had so far, and with many connections open.
+// memory is what both ends have after the bulk, and with many connections open.
 func (t *takeoverCases) memory(ctx context.Context) (string, error) {
-	bulkHere, err := mostMemory(t.workstation)
+	bulkHere, err := memoryOf(t.workstation)
 	if err != nil {
 		return "", err
 	}
-	bulkThere, err := mostMemory(t.agent)
+	bulkThere, err := memoryOf(t.agent)
 	if err != nil {
 		return "", err
 	}
@@ -212,26 +212,27 @@ func (t *takeoverCases) memory(ctx context.Context) (string, error) {
 		return "", err
 	default:
 	}
-	here, err := mostMemory(t.workstation)
+	here, err := memoryOf(t.workstation)
 	if err != nil {
 		return "", err
 	}
-	there, err := mostMemory(t.agent)
+	there, err := memoryOf(t.agent)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("memory of workstation and agent: %d and %d MiB; with %d open connections %d and %d MiB", bulkHere, bulkThere, idleConns, here, there), nil
 }
 
-// mostMemory is the most memory that a process ever had, in MiB.
-func mostMemory(pid int) (int, error) {
+// memoryOf is the memory that a process has for itself, in MiB: what it has of its program is shared, and here that is this whole
+// bench.
+func memoryOf(pid int) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
-	m := regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`).FindSubmatch(status)
+	m := regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`).FindSubmatch(status)
 	if m == nil {
-		return 0, fmt.Errorf("process %d does not say how much memory it has had", pid)
+		return 0, fmt.Errorf("process %d does not say how much memory it has", pid)
 	}
 	kib, err := strconv.Atoi(string(m[1]))
 	return kib >> 10, err

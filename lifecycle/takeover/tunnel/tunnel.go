@@ -23,6 +23,10 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/portforward"
 )
 
+// shared is how many bytes may be under way to one workload's callers, beside a little for each connection: as many as the
+// way to a distant cluster holds, and as an agent within a small container's limit can take.
+const shared = 8 << 20
+
 // DefaultDrain is how long open connections have to end when a Tunnel ends.
 const DefaultDrain = 5 * time.Second
 
@@ -102,7 +106,7 @@ func New(c Config) (*Tunnel, error) {
 		c.Drain = DefaultDrain
 	}
 	t := &Tunnel{
-		config: c, log: c.Log, relay: relay.New(relay.Config{}),
+		config: c, log: c.Log, relay: relay.New(relay.Config{Shared: shared}),
 		serving: make(chan struct{}), peers: map[types.UID]*peer{}, changed: make(chan struct{}, 1),
 	}
 	close(t.serving)
