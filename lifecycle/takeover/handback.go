@@ -33,6 +33,7 @@ func (s *Session) Finish(ctx context.Context) error {
 		return journal.ErrNone
 	}
 	s.emit(Event{Type: EventStarted, Resumed: true})
+	s.sweep()
 	if err = s.sameCluster(ctx); err == nil {
 		err = s.giveBack(ctx)
 	}

@@ -131,12 +131,17 @@ func TestKilledThenFinished(t *testing.T) {
 			before := s.Specs()
 			s.Write(map[string]string{"api/main.txt": "api 2\n"})
 			dieIn(t, s, k)
-			session, err := takeover.New(s.Config())
+			c, local := s.Config(), &takeovertest.Workstation{}
+			c.Workstation = local
+			session, err := takeover.New(c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := session.Finish(t.Context()); err != nil {
 				t.Errorf("handed back: %v", err)
+			}
+			if local.Recovered() == 0 {
+				t.Error("what was left on this machine is there still")
 			}
 			s.Whole(before)
 		})

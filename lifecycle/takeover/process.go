@@ -33,6 +33,16 @@ func (s *Session) startAll(ctx context.Context) error {
 	return g.Wait()
 }
 
+// sweep removes what a session that was killed has left on this machine.
+func (s *Session) sweep() {
+	if s.Workstation == nil {
+		return
+	}
+	if err := s.Workstation.Recover(); err != nil {
+		s.emit(Event{Type: EventWarning, Reason: "what a takeover that was killed has left on this machine cannot be removed: " + err.Error()})
+	}
+}
+
 func (s *Session) startRequest(p *part) StartRequest {
 	return StartRequest{
 		Workload: p.workload, Session: p.session, Signer: s.signer, Permit: s.gate.pass, Confirm: s.gate.prove,

@@ -80,6 +80,7 @@ func (s *Session) run(ctx context.Context, names []string) error {
 		return err
 	}
 	s.emit(Event{Type: EventStarted, Resumed: resumed})
+	s.sweep()
 	if resumed {
 		if err := s.sameCluster(ctx); err != nil {
 			return err

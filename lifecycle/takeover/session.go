@@ -95,6 +95,9 @@ type Workstation interface {
 	// Start starts the process of a workload, and returns when it is ready. What it
 	// returns with an error has ended.
 	Start(ctx context.Context, r StartRequest) (Process, error)
+	// Recover removes what processes have left on this machine whose session was
+	// killed, and nothing of those that run.
+	Recover() error
 }
 
 // StartRequest is a workload to run on this machine.

@@ -17,5 +17,5 @@
 // # What is left
 //
 // When a process is stopped nothing of it is: no process, no forward, no file. What a
-// kill leaves of its files is wiped by the next one that is started here.
+// kill leaves of its files is wiped by whatever goes on with the session, or hands it back.
 package workstation

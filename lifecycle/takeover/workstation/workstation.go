@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,7 +62,6 @@ type Workstation struct {
 	Config
 	reader environment.Reader
 	pods   *rest.RESTClient
-	wipe   sync.Once
 }
 
 var _ takeover.Workstation = (*Workstation)(nil)
@@ -105,7 +103,6 @@ func New(c Config) (*Workstation, error) {
 
 // Start implements takeover.Workstation.
 func (w *Workstation) Start(ctx context.Context, r takeover.StartRequest) (takeover.Process, error) {
-	w.wipe.Do(w.recover)
 	p := &process{Workstation: w, request: r}
 	if err := p.start(ctx); err != nil {
 		return nil, errors.Join(err, p.Stop())
@@ -113,15 +110,14 @@ func (w *Workstation) Start(ctx context.Context, r takeover.StartRequest) (takeo
 	return p, nil
 }
 
-// recover wipes the files of processes that were killed.
-func (w *Workstation) recover() {
+// Recover implements takeover.Workstation: it wipes the files of processes that were
+// killed.
+func (w *Workstation) Recover() error {
 	wiped, err := environment.Recover(w.Memory...)
-	if err != nil {
-		w.Log.Warn("wipe the files of a takeover that was killed", "err", err)
-	}
 	for _, folder := range wiped {
 		w.Log.Info("wiped the files of a takeover that was killed", "folder", folder)
 	}
+	return err
 }
 
 // running is one of a workload's pods, for what only a pod has that runs; nil if there

@@ -286,8 +286,24 @@ type Workstation struct {
 	// Fail is the error of Start.
 	Fail error
 
-	mu      sync.Mutex
-	running map[string]*process
+	mu        sync.Mutex
+	running   map[string]*process
+	recovered int
+}
+
+// Recover implements takeover.Workstation.
+func (w *Workstation) Recover() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recovered++
+	return nil
+}
+
+// Recovered is how often Recover was called.
+func (w *Workstation) Recovered() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.recovered
 }
 
 // Start implements takeover.Workstation.
