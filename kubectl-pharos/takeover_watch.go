@@ -139,9 +139,9 @@ func readRequests(ctx context.Context, in io.Reader, errOut io.Writer) (requests
 			if len(lines.Bytes()) == 0 {
 				continue
 			}
-			var r guardian.Request
-			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				linef(errOut, "warning: a line of the input is no request: %v", err)
+			r, err := guardian.ParseRequest(lines.Bytes())
+			if err != nil {
+				linef(errOut, "warning: nothing comes of a line of the input: %v", err)
 				continue
 			}
 			select {

@@ -212,7 +212,7 @@ func (c *client) serve(ctx context.Context) error {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		r, err := parse(lines.Bytes())
+		r, err := ParseRequest(lines.Bytes())
 		if err != nil {
 			if err := c.send(Line{Type: LineAnswer, Error: err.Error(), Class: "usage"}); err != nil {
 				return err
@@ -236,8 +236,9 @@ func (c *client) serve(ctx context.Context) error {
 	return lines.Err()
 }
 
-// parse reads a request. Unknown fields are refused: what they ask for would not be done.
-func parse(line []byte) (Request, error) {
+// ParseRequest reads a line to a guardian. What it does not know is refused: a misspelt
+// "workloads" would ask for all of them.
+func ParseRequest(line []byte) (Request, error) {
 	var r Request
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
