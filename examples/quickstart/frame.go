@@ -30,11 +30,18 @@ func (n *narrator) missing(p *place) {
 }
 
 // closing says where to go next.
-func (n *narrator) closing(p *place, repo string, stay bool) {
+func (n *narrator) closing(p *place, repo string, o options) {
 	n.blank()
 	n.line("That was the story. Where to go next:")
 	n.blank()
-	if !stay {
+	switch {
+	case o.takeover && !o.stay:
+		n.detail("go run ./examples/quickstart --takeover --stay    the same, and then look around in what it leaves up")
+		n.detail("docs/takeover.md                                  take workloads of yours over")
+		n.detail("go run ./kubectl-pharos takeover --help           the kubectl plugin; make install installs it")
+		n.detail("examples/quickstart/takeover.go                   embed it in a Go program")
+		return
+	case !o.stay:
 		n.detail("go run ./examples/quickstart --stay    the same, and then look around in what it leaves up")
 		n.detail("go run ./kubectl-pharos --help         the kubectl plugin; make install installs it")
 		n.detail("docs/pharos-yaml.md                    bring a repository of yours under Pharos")

@@ -13,17 +13,18 @@ func TestClosing(t *testing.T) {
 	t.Parallel()
 	p := &place{cluster: &devenv.Cluster{}, shop: shop.Options{Namespace: "shop", Push: "127.0.0.1:5000/shop", Git: "http://127.0.0.1:6000/shop.git"}}
 	for _, test := range []struct {
-		stay bool
+		o    options
 		want []string
 	}{
-		{false, []string{"--stay"}},
-		{true, []string{"The registry is 127.0.0.1:5000/shop", "http://127.0.0.1:6000/shop.git", "--repo /shop reconcile", "which removes it"}},
+		{options{}, []string{"quickstart --stay", "docs/pharos-yaml.md"}},
+		{options{takeover: true}, []string{"--takeover --stay", "docs/takeover.md"}},
+		{options{stay: true}, []string{"The registry is 127.0.0.1:5000/shop", "http://127.0.0.1:6000/shop.git", "--repo /shop reconcile", "which removes it"}},
 	} {
 		var out strings.Builder
-		(&narrator{w: &out}).closing(p, "/shop", test.stay)
+		(&narrator{w: &out}).closing(p, "/shop", test.o)
 		for _, want := range test.want {
 			if !strings.Contains(out.String(), want) {
-				t.Errorf("stay %t: %q is missing in\n%s", test.stay, want, out.String())
+				t.Errorf("%+v: %q is missing in\n%s", test.o, want, out.String())
 			}
 		}
 	}

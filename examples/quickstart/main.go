@@ -119,7 +119,7 @@ func tell(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 	if _, err := s.tell(ctx, chapters); err != nil {
 		return err
 	}
-	say.closing(p, s.shop.Dir(), o.stay)
+	say.closing(p, s.shop.Dir(), o)
 	if o.stay {
 		<-ctx.Done()
 	}
