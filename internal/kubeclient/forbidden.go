@@ -21,6 +21,10 @@ func ForbiddenAdvice(err error, namespace, rights string) string {
 		return fmt.Sprintf("Namespace %s is being deleted: wait until it is gone.", namespace)
 	case strings.Contains(err.Error(), "exceeded quota: "): // the quota admission has no cause for it
 		return fmt.Sprintf("Raise the namespace's quota, or make room in it: kubectl get resourcequota --namespace %s", namespace)
+	case strings.Contains(err.Error(), "failed quota: "):
+		return fmt.Sprintf("Say in the object what the namespace's quota limits: kubectl get resourcequota --namespace %s", namespace)
+	case strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"), strings.Contains(err.Error(), "denied the request"):
+		return "Mend the object as the cluster's admission says: no right is missing."
 	}
 	return rights
 }
