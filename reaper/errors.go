@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/internal/kubeclient"
 )
 
@@ -64,7 +65,7 @@ func fail(op string, r Ref, err error) error {
 	case apierrors.IsForbidden(err):
 		e.Advice = kubeclient.ForbiddenAdvice(err, r.Namespace, "The right to patch "+r.resource()+" is needed, and for more than a touch also to get them.")
 	case errors.Is(err, ErrNotTransient):
-		e.Advice = "Say first that it ends: kubectl label it with the intent, and give it a TTL."
+		e.Advice = "Say first that it ends: kubectl annotate it with " + keys.TTL + ", then kubectl label it with " + keys.Intent + "=" + string(Transient) + "."
 	}
 	return e
 }

@@ -44,7 +44,7 @@ func (g *group) add(l *look, c *collection, r kubeclient.Resource, s seen, cover
 		c.finding(Refused, ref, r, d.Message)
 	case d.Verdict == reaper.Delete && late > l.inventory.config.LateAfter:
 		g.Overdue++
-		c.finding(Overdue, ref, r, fmt.Sprintf("it is past its end for %s: nothing has ended it; kubectl pharos reap does", reaper.FormatDuration(late)))
+		c.finding(Overdue, ref, r, fmt.Sprintf("it is past its end for %s: nothing has ended it; kubectl pharos reap does, or says what keeps it", reaper.FormatDuration(late)))
 	}
 	tier, allows := l.tierOf(s.Object)
 	if idle := now.Sub(activityOf(s.Object).LastActive); allows > 0 && idle > allows {

@@ -77,7 +77,7 @@ func TestTransientIsCounted(t *testing.T) {
 	}
 	const findings = `Refused endless: it is transient, and nothing says until when: annotate it with ` + keys.TTL + ` or ` + keys.ExpiresAt + `
 Stuck stuck: it is being deleted for 11m: whatever set its finalizers has not removed them
-Overdue late: it is past its end for 11m: nothing has ended it; kubectl pharos reap does
+Overdue late: it is past its end for 11m: nothing has ended it; kubectl pharos reap does, or says what keeps it
 OlderThanTier none: it is there for 3d8h after its last activity, and what is of no tier allows 3d
 OlderThanTier old: it is there for 3d after its last activity, and the tier preview allows 2d
 `
