@@ -5,7 +5,7 @@ package relay
 type buffer struct {
 	small   []byte
 	big     *[bigBuffer]byte
-	full    bool // the last read filled its buffer
+	full    bool // the last read brought much
 	allowed bool // one of bigDirections
 }
 
@@ -28,8 +28,9 @@ func (b *buffer) next(r *Relay, limit int) []byte {
 	return b.small[:min(limit, smallBuffer)]
 }
 
-// used says that n of size bytes were read.
-func (b *buffer) used(n, size int) { b.full = n == size }
+// used says that n of size bytes were read: much more than fits in a small buffer has
+// more behind it.
+func (b *buffer) used(n, size int) { b.full = n >= min(size, 2*smallBuffer) }
 
 // most is the size that it may have.
 func (b *buffer) most(r *Relay) int {

@@ -17,7 +17,7 @@
 // Shared: little at first, then as much as it has had consumed, up to half of what
 // is left. One connection is fast, many share, those that stall take little,
 // and none starves. A packet counts 64 bytes more than it holds, so that tiny ones
-// are bounded too. The receiver reports what it consumed every 16 KiB, and when the
+// are bounded too. The receiver reports what it consumed every 64 KiB, and when the
 // sender asks since it has to wait. All of it together is at most
 //
 //	connections × Guaranteed + Shared

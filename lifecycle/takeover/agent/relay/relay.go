@@ -21,11 +21,11 @@ var ErrCut = errors.New("the connection was cut off at the other end of the stre
 // The defaults of a Config.
 const (
 	DefaultGuaranteed = 4 << 10
-	DefaultShared     = 2 << 20
+	DefaultShared     = 4 << 20
 )
 
 const (
-	reportEvery = 16 << 10
+	reportEvery = 64 << 10
 	smallBuffer = 1 << 10
 	bigBuffer   = 32 << 10
 	// bigDirections is how many directions may have big buffers, each until its pair

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bufio"
 	"net"
 	"sync"
 	"time"
@@ -11,6 +12,8 @@ const (
 	maxIdleBuffer = 1 << 20
 	// closeTimeout is how long a Close waits for what was written.
 	closeTimeout = time.Second
+	// readBuffer is what is read at once: SSH itself reads every packet in pieces.
+	readBuffer = 128 << 10
 )
 
 // Transport returns conn for use as a stream's transport: a Write never waits for
@@ -18,7 +21,7 @@ const (
 // is bounded by what Relays keep under way. Close waits a second at most until what
 // was written has gone out. An error of conn is returned by the writes after it.
 func Transport(conn net.Conn) net.Conn {
-	t := &transport{Conn: conn, done: make(chan struct{})}
+	t := &transport{Conn: conn, reader: bufio.NewReaderSize(conn, readBuffer), done: make(chan struct{})}
 	t.changed.L = &t.mu
 	go t.send()
 	return t
@@ -26,12 +29,15 @@ func Transport(conn net.Conn) net.Conn {
 
 type transport struct {
 	net.Conn
+	reader  *bufio.Reader
 	mu      sync.Mutex
 	changed sync.Cond
 	buffer  []byte
 	err     error         // of the first write that failed, or net.ErrClosed
 	done    chan struct{} // closed when nothing is sent any more
 }
+
+func (t *transport) Read(p []byte) (int, error) { return t.reader.Read(p) }
 
 func (t *transport) Write(p []byte) (int, error) {
 	t.mu.Lock()
