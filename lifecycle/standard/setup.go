@@ -3,6 +3,8 @@ package standard
 import (
 	"fmt"
 
+	"github.com/google/go-containerregistry/pkg/name"
+
 	"github.com/pharos-dev/pharos/internal/keys"
 	"github.com/pharos-dev/pharos/lifecycle"
 )
@@ -10,6 +12,11 @@ import (
 // setup is how a target is prepared: namespaces, rights, what its way of delivery
 // needs, and the controller if there is an image for it.
 func setup(t Target, o Options, more ...lifecycle.Preparer) (*lifecycle.Setup, error) {
+	if o.ControllerImage != "" {
+		if _, err := name.ParseReference(o.ControllerImage); err != nil {
+			return nil, fmt.Errorf("the controller's image is %q, and must be an image as nodes pull it, such as registry.example/pharos@sha256:DIGEST: %w", o.ControllerImage, err)
+		}
+	}
 	w, err := newSetupWriter(o.REST, keys.Manager+"-deploy-"+t.Name)
 	if err != nil {
 		return nil, fmt.Errorf("set up the preparation of target %q: %w", t.Name, err)

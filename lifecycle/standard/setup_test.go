@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -317,5 +318,20 @@ func TestDocumentedRightsOfTheInventory(t *testing.T) {
 	}
 	if got := verbs(t, step); !slices.Equal(got["ClusterRole : namespaces"], []string{"list"}) {
 		t.Errorf("the rights are %v", got)
+	}
+}
+
+// TestControllerImage refuses what no node could pull before anything is written.
+func TestControllerImage(t *testing.T) {
+	t.Parallel()
+	target := standard.Target{Name: "devbox", Namespace: "pharos", Registry: standard.Registry{Push: "localhost:5000/dev", Pull: "localhost:5000/dev"}, Overlay: "overlay"}
+	for image, fine := range map[string]bool{
+		"registry.example/pharos": true, "registry.example/pharos:v1": true, "registry.example/pharos@sha256:" + strings.Repeat("a", 64): true,
+		"registry.example/pharos@sha256:…": false, "registry.example/Pharos": false, "registry.example/pharos@sha256:abc": false,
+	} {
+		_, err := standard.New(target, standard.Options{REST: &rest.Config{Host: "https://127.0.0.1:1"}, ControllerImage: image})
+		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "the controller's image is ") {
+			t.Errorf("%s: %v", image, err)
+		}
 	}
 }
