@@ -69,13 +69,16 @@ func message(err error) string {
 }
 
 // advice says what to do where the error itself does not: about a target that did
-// not become healthy, for which there are these commands, and about a cluster that
-// does not answer, since stores and leases do not know where their connection comes
-// from.
+// not become healthy, for which there are these commands, about a folder that is in no
+// repository, and about a cluster that does not answer, since stores and leases do not
+// know where their connection comes from.
 func advice(err error) string {
 	if _, ok := errors.AsType[*lifecycle.UnhealthyError](err); ok && !errors.Is(err, context.Canceled) {
 		return "Commit what mends it and deliver that: kubectl pharos reconcile\n" +
 			"Or go back to what was live before: kubectl pharos rollback"
+	}
+	if errors.Is(err, source.ErrNoRepository) && !strings.Contains(err.Error(), "\n") {
+		return "Go into the repository, or name its folder with --repo."
 	}
 	if _, ok := errors.AsType[*lifecycle.Error](err); ok || !errors.Is(err, lifecycle.ErrUnreachable) || strings.Contains(err.Error(), "\n") {
 		return ""

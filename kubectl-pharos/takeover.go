@@ -135,7 +135,7 @@ type takeoverFlags struct {
 func (o *takeoverFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.auto, "auto-handback", false, "Hand back by itself once the images of the working tree are those of the target again")
-	f.DurationVar(&o.silence, "silence", 0, "Have the target's controller put the workloads back after this long without a sign of life, such as 2m, the least. The default is the end of the lease")
+	f.DurationVar(&o.silence, "silence", 0, "Have the target's controller put the workloads back after this long without a sign of life, at least 2m. The default is the end of the lease")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long pods may take to be replaced, and the target to come back in the end. More than 0")
 }
 

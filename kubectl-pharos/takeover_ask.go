@@ -27,7 +27,7 @@ func (s *shared) guardian(ctx context.Context) (*guardian.Client, error) {
 		if doc, jerr := s.journal(); jerr == nil {
 			return nil, notSo("%v, but one was interrupted: session %s of target %s, begun %s\n%s", err, doc.Session, doc.Target, doc.Began.Local().Format(time.DateTime), interruptedNext)
 		}
-		return nil, notSo("%v", err)
+		return nil, notSo("%v\nBegin one: kubectl pharos takeover. Who has the target: kubectl pharos lease show", err)
 	}
 	return client, err
 }

@@ -293,7 +293,7 @@ func (s *selection) heal(w *Workload, refuse refusal) {
 		if len(why) == 0 {
 			why = []string{"neither Argo CD nor a controller looks after it"}
 		}
-		refuse("Have Argo CD heal it (syncPolicy.automated.selfHeal), or install the target's controller: kubectl pharos deploy --help",
+		refuse("Have Argo CD heal it (syncPolicy.automated.selfHeal), or install the target's controller: kubectl pharos deploy --controller-image IMAGE",
 			"nothing would put it back if this machine were gone: %s", strings.Join(why, "; "))
 	}
 }
