@@ -169,11 +169,19 @@ func foreignOf(names []string) ([]reaper.Foreign, error) {
 	return tools, nil
 }
 
-// indented are words in lines of a help text.
+// indented are words in lines of a help text, of at most 80 characters.
 func indented(words []string) string {
 	var b strings.Builder
-	for i := 0; i < len(words); i += 4 {
-		b.WriteString("\n  " + strings.Join(words[i:min(i+4, len(words))], ", "))
+	left := 0
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += ","
+		}
+		if left -= len(word) + 1; left < 0 {
+			b.WriteString("\n ")
+			left = 78 - len(word) - 1
+		}
+		b.WriteString(" " + word)
 	}
 	return b.String() + "\n"
 }

@@ -96,3 +96,17 @@ func TestNamesOfSeveralLines(t *testing.T) {
 		}
 	}
 }
+
+// TestIndented keeps the help's list of resources within 80 characters.
+func TestIndented(t *testing.T) {
+	t.Parallel()
+	text := indented(sweep.DefaultResources())
+	if got := strings.Join(strings.Fields(text), " "); got != strings.Join(sweep.DefaultResources(), ", ") {
+		t.Errorf("it says %q", got)
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > 80 {
+			t.Errorf("%d characters in %q", len(line), line)
+		}
+	}
+}

@@ -226,7 +226,7 @@ func (f *found) message(res *Result) string {
 	var parts []string
 	if n := len(res.Held); n > 0 {
 		h := res.Held[0]
-		text := fmt.Sprintf("%s %s in it is to outlive it: %s", h.Resource, h.Name, h.Why)
+		text := fmt.Sprintf("%s/%s in it is to outlive it: %s", h.Resource, h.Name, h.Why)
 		switch {
 		case n >= maxHeld:
 			text += fmt.Sprintf("; and %d more at least", n-1)
