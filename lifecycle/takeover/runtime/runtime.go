@@ -101,8 +101,8 @@ type Config struct {
 	// found, and their caches. None of it reaches the process. Required.
 	Environ []string
 	// Output receives what the process and builds print: one whole line with each
-	// Write, of up to 64 KiB, longer ones in pieces. It is called by one goroutine at a
-	// time; while it does not return the process may have to wait. The default
+	// Write, of up to 64 KiB, longer ones in pieces, of which only the last one ends the
+	// line. It is called by one goroutine at a time; while it does not return the process may have to wait. The default
 	// discards it.
 	Output io.Writer
 	// Observed is told each Event after it happened, one at a time. It may call State,
