@@ -20,6 +20,10 @@
 // what the plugin keeps is of the commit before. Where a case says "nothing kept",
 // that is removed before each round.
 //
+// A takeover's traffic goes over a real node, which needs Linux and root: the caller
+// is on the node, the process is a child of the bench, and kubectl port-forward
+// leads to the same process in a container of the same pod.
+//
 // It is no test: it fails only if something could not be run. It writes to
 // temporary folders, to that cache and to the one of built peers.
 package main

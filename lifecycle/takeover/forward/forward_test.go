@@ -73,15 +73,21 @@ func (s *shop) dial(pod string, port uint16) (net.Conn, error) {
 		return nil, err
 	}
 	defer l.Close()
+	accepted := make(chan struct{})
 	go func() {
 		c, err := l.Accept()
+		close(accepted)
 		if err != nil {
 			return
 		}
 		defer c.Close()
 		serve(port, c)
 	}()
-	return net.Dial("tcp", l.Addr().String())
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err == nil {
+		<-accepted
+	}
+	return c, err
 }
 
 // says is a pod that says its name and port, and then sends back what it gets.
@@ -309,10 +315,10 @@ func TestConnectionsFollowThePods(t *testing.T) {
 	if _, err := open.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("a connection that was cut off ends with %v", err)
 	}
+	r.await(t, func(s forward.Status) bool { return s.Pod == "db-2" && s.Err == nil })
 	if got := line(t, dial(t, r.Addresses()[0])); got != "db-2:5432" {
 		t.Errorf("after its pod's end a connection goes to %s", got)
 	}
-	r.await(t, func(s forward.Status) bool { return s.Pod == "db-2" && s.Err == nil })
 	// While there is none it waits.
 	s.end(t, "db-2")
 	r.await(t, func(s forward.Status) bool { return s.Err != nil })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -19,13 +20,13 @@ const (
 func (p *port) probe(ctx context.Context) {
 	for {
 		pause := probeEvery
-		if p.quiet() {
+		ready, changed, _ := p.service.endpoints(p.address.Port)
+		if p.quiet(ready) {
 			if err := p.try(ctx); err != nil && ctx.Err() == nil {
 				p.works("", err)
 				pause = probeSoon
 			}
 		}
-		_, changed, _ := p.service.endpoints(p.address.Port)
 		select {
 		case <-time.After(pause):
 		case <-changed:
@@ -41,11 +42,12 @@ func (p *port) probe(ctx context.Context) {
 	}
 }
 
-// quiet reports whether nothing else has shown lately that the forward works.
-func (p *port) quiet() bool {
+// quiet reports whether nothing else has shown lately that the forward works, with these endpoints.
+func (p *port) quiet(ready []endpoint) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.err != nil || p.pod == "" || time.Since(p.heard) >= probeEvery
+	there := slices.ContainsFunc(ready, func(e endpoint) bool { return e.pod == p.pod })
+	return p.err != nil || !there || time.Since(p.heard) >= probeEvery
 }
 
 // try connects to the port as a TCP probe does.

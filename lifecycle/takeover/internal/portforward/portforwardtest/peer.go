@@ -164,21 +164,24 @@ func (p *pairs) forward(port uint16, data httpstream.Stream) error {
 		return err
 	}
 	defer conn.Close()
-	ended := make(chan struct{}, 2)
+	ended := make(chan error, 2)
 	go func() {
-		_, _ = io.Copy(data, conn)
-		ended <- struct{}{}
+		_, err := io.Copy(data, conn)
+		ended <- err
 	}()
 	go func() {
-		_, _ = io.Copy(conn, data)
-		ended <- struct{}{}
+		_, err := io.Copy(conn, data)
+		ended <- err
 	}()
-	<-ended
+	err = <-ended
 	select {
-	case <-ended:
+	case second := <-ended:
+		if err == nil {
+			err = second
+		}
 	case <-time.After(time.Second):
 	}
-	return nil
+	return err
 }
 
 // hijacker gives the connection that is taken over from the server to its test.
