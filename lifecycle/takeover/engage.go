@@ -145,7 +145,7 @@ func (s *Session) loadObject(ctx context.Context) error {
 func (s *Session) foreign(o journal.Session) error {
 	return &lifecycle.BlockedError{Holder: o.Document.User,
 		Reason: fmt.Sprintf("a takeover of target %q by %s was not handed back, which began at %s", s.Lifecycle.Target, o.Document.User, o.Document.Began),
-		Next:   "Hand it back in their stead: kubectl pharos handback --force"}
+		Next:   "Hand it back in their stead: kubectl pharos handback --force --reason TEXT"}
 }
 
 // recordObject makes it possible for everybody to put the workloads back.

@@ -398,6 +398,23 @@ func TestManyHandBacks(t *testing.T) {
 	s.Whole(s.before)
 }
 
+// It is told how many agents are connected when that changes, and not whenever something
+// about a connection does.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	for _, connected := range []int{1, 1, 2, 2, 2, 1} {
+		s.local.Connections("api", connected, 2)
+	}
+	if n := s.count(takeover.EventConnection); n != 3 {
+		t.Errorf("it is told %d times", n)
+	}
+	if err := s.HandBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
 // One of several workloads is handed back by itself.
 func TestHandBackOne(t *testing.T) {
 	t.Parallel()
@@ -524,7 +541,7 @@ func TestLostForGood(t *testing.T) {
 	}
 	c := s.Config()
 	c.Folder = t.TempDir() // another checkout
-	if err := <-begin(t, c).ended; !errors.Is(err, lifecycle.ErrBlocked) || !errors.Is(err, lease.ErrHeld) {
+	if err := <-begin(t, c).ended; !errors.Is(err, lifecycle.ErrBlocked) || !errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), "handback --force --reason ") {
 		t.Errorf("while its lease lasts: %v", err)
 	}
 	s.free()

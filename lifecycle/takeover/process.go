@@ -55,10 +55,20 @@ func (s *Session) startRequest(p *part) StartRequest {
 				}
 			}
 		},
-		Warned: func(reason string) { s.emitOf(p, Event{Type: EventWarning, Reason: reason}) },
-		Changed: func(connected, agents int) {
-			s.emitOf(p, Event{Type: EventConnection, Reason: fmt.Sprintf("%d of %d agents are connected", connected, agents)})
-		},
+		Warned:  func(reason string) { s.emitOf(p, Event{Type: EventWarning, Reason: reason}) },
+		Changed: func(connected, agents int) { s.connections(p, connected, agents) },
+	}
+}
+
+// connections says how many agents are connected, if that changed.
+func (s *Session) connections(p *part, connected, agents int) {
+	text := fmt.Sprintf("%d of %d agents are connected", connected, agents)
+	s.mu.Lock()
+	same := p.connections == text
+	p.connections = text
+	s.mu.Unlock()
+	if !same {
+		s.emitOf(p, Event{Type: EventConnection, Reason: text})
 	}
 }
 

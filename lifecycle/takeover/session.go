@@ -193,6 +193,8 @@ type part struct {
 	// serving says that every pod is the agent's and served from here, or was when
 	// that was looked at last.
 	serving bool
+	// connections is what was said of them last.
+	connections string
 	// stop ends Serve, and waits for it.
 	stop func()
 }

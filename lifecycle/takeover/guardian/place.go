@@ -52,6 +52,20 @@ func choose(folder string) (socket string, remove func(), err error) {
 	return socket, remove, nil
 }
 
+// forget removes what a guardian of the folder has left that was killed: nothing listens
+// there any more. A socket in the folder itself is replaced.
+func forget(folder string) {
+	p, err := find(folder)
+	if err != nil {
+		return // there is none, or it is written anew
+	}
+	_ = os.Remove(filepath.Join(folder, placeName))
+	if own := filepath.Dir(p.Socket); own != filepath.Clean(folder) {
+		_ = os.Remove(p.Socket)
+		_ = os.Remove(own) // unless there is something else
+	}
+}
+
 // write makes the place known.
 func (p place) write(folder string) error {
 	doc, err := json.Marshal(p)

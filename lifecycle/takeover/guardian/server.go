@@ -103,6 +103,7 @@ func (s *Server) listen() error {
 		return err
 	}
 	s.close = append(s.close, unlock)
+	forget(s.Folder)
 	if s.session, err = s.New(s.events.add, s.output); err != nil {
 		return err
 	}

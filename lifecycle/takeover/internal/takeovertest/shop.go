@@ -270,6 +270,17 @@ func (w *Workstation) Changed(name string) {
 	}
 }
 
+// Connections has the process of a workload say how many agents there are, and how many
+// of them are connected.
+func (w *Workstation) Connections(name string, connected, agents int) {
+	w.mu.Lock()
+	p := w.running[name]
+	w.mu.Unlock()
+	if p != nil {
+		p.request.Changed(connected, agents)
+	}
+}
+
 // Permitted says whether a connection to a workload would be served now.
 func (w *Workstation) Permitted(ctx context.Context, name string) error {
 	w.mu.Lock()
