@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 )
 
@@ -114,8 +115,28 @@ func trouble(p corev1.Pod) string {
 	return ""
 }
 
-// errSlow is matched by the error of a wait that took too long.
+// errSlow is matched by every *slowError.
 var errSlow = errors.New("its pods were not replaced in time")
+
+// slowError is a wait for the pods of a workload that took too long. It is a
+// lifecycle.ErrUnhealthy.
+type slowError struct {
+	workload Workload
+	patience time.Duration
+	pods     Pods
+	why      string
+}
+
+func (e *slowError) Error() string {
+	text := fmt.Sprintf("%s: %v, within %s: %d wanted, %d with the agent, of which %d were served from here, %d without",
+		e.workload.Subject(), errSlow, e.patience, e.pods.Wanted, e.pods.Agents, e.pods.Connected, e.pods.Others)
+	if e.why != "" {
+		text += ": " + e.why
+	}
+	return text + "\nWhat keeps them: kubectl describe pods --namespace " + e.workload.Namespace + ". If they only need longer, say so with --timeout."
+}
+
+func (e *slowError) Unwrap() []error { return []error{errSlow, lifecycle.ErrUnhealthy} }
 
 // awaitPods looks at a workload's pods until done says so, ctx ends or the session's
 // patience does. Whenever they change it says so.
@@ -140,7 +161,7 @@ func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) boo
 		select {
 		case <-s.Clock.After(lookEvery):
 		case <-late:
-			return fmt.Errorf("%s: %w, within %s: %d wanted, %d with the agent, %d without. %s", p.workload.Subject(), errSlow, s.Timeout, last.Wanted, last.Agents, last.Others, why)
+			return &slowError{p.workload, s.Timeout, last, why}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
