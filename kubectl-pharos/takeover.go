@@ -43,7 +43,9 @@ everything back, as kubectl pharos handback does. If this machine is gone, calle
 answered 503 after 20 seconds, and everything is put back when the lease ends, 20
 minutes after the last sign of life, or after --silence.
 
-A takeover that was interrupted is gone on with by the same command.`,
+A takeover that was interrupted is gone on with by the same command. If pods are not
+replaced, or served from here, within --timeout, what was done is undone, and the exit
+code is 6.`,
 		Example: `  # What would be taken over, and what would run?
   kubectl pharos takeover --dry-run
 
