@@ -17,8 +17,10 @@ import (
 func (o *inventoryOptions) print(target string, r inventory.Report) error {
 	switch {
 	case o.output.format() == "name":
+		named := map[inventory.Ref]bool{}
 		for _, f := range r.Findings {
-			if f.Object != nil {
+			if f.Object != nil && !named[*f.Object] {
+				named[*f.Object] = true
 				linef(o.Out, "%s/%s", f.Resource, oneLine(f.Object.Name))
 			}
 		}

@@ -52,7 +52,9 @@ func deleteMap(ts *testscript.TestScript, _ bool, args []string) {
 // -o wide all. What is not text cannot speak to their terminal.
 func TestManyFindings(t *testing.T) {
 	t.Parallel()
-	r := inventory.Report{Namespaces: []string{"shop"}}
+	r := inventory.Report{Namespaces: []string{"shop"}, Findings: []inventory.Finding{
+		{Problem: inventory.Parked, Object: &inventory.Ref{Kind: "Pod", Namespace: "shop", Name: "pod-0"}, Resource: "pods", Message: "parked"},
+	}}
 	for n := range shown + 5 {
 		of := &inventory.Ref{Kind: "Pod", Namespace: "shop", Name: fmt.Sprint("pod-", n)}
 		r.Findings = append(r.Findings, inventory.Finding{Problem: inventory.Overdue, Object: of, Resource: "pods", Message: "late"})
@@ -75,6 +77,9 @@ func TestManyFindings(t *testing.T) {
 			if !strings.Contains(out.String(), text) || strings.Contains(out.String(), "\x1b") {
 				t.Errorf("-o %q: no %q in\n%s", format, text, out)
 			}
+		}
+		if n := strings.Count(out.String(), "pods/pod-0\n"); format == "name" && n != 1 {
+			t.Errorf("pod-0 has two findings, and is named %d times", n)
 		}
 	}
 }
