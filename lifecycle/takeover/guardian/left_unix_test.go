@@ -56,3 +56,15 @@ func TestGuardianLeft(t *testing.T) {
 		})
 	}
 }
+
+// A damaged file is in nobody's way.
+func TestGuardianDamaged(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "guardian.json"), []byte(`{"version":1,"pid`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := guardian.Connect(t.Context(), folder); !errors.Is(err, guardian.ErrNotRunning) {
+		t.Errorf("no guardian is found: %v", err)
+	}
+}

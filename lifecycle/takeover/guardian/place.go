@@ -75,7 +75,8 @@ func (p place) write(folder string) error {
 	return atomicfile.Write(filepath.Join(folder, placeName), append(doc, '\n'))
 }
 
-// find reads the place. It is ErrNotRunning if there is none.
+// find reads the place. It is ErrNotRunning if there is none, or nothing that a guardian
+// writes: should one run all the same, its lock keeps others away.
 func find(folder string) (p place, err error) {
 	doc, err := os.ReadFile(filepath.Join(folder, placeName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,8 +85,8 @@ func find(folder string) (p place, err error) {
 	if err != nil {
 		return p, err
 	}
-	if err := json.Unmarshal(doc, &p); err != nil {
-		return p, fmt.Errorf("read %s: %w", filepath.Join(folder, placeName), err)
+	if json.Unmarshal(doc, &p) != nil {
+		return p, ErrNotRunning
 	}
 	if p.Version != Version {
 		return p, fmt.Errorf("%s is of version %d, and this program speaks %d: use the program that began the takeover", filepath.Join(folder, placeName), p.Version, Version)
