@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,10 +118,16 @@ spec:
   selector: {matchLabels: {app: load}}
   template:
     metadata: {labels: {app: load}}
-    spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: load}]}
+    spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: load, args: [api]}]}
 `,
 	})
-	// A controller that lives, by its lease.
+	controlled(t, s)
+	return s
+}
+
+// controlled has a controller live, by its lease.
+func controlled(t *testing.T, s *takeovertest.Shop) {
+	t.Helper()
 	leader, err := lease.New(lease.Config{REST: s.REST, Namespace: s.Namespace, Target: s.Namespace, Name: standard.LeaderLease(s.Namespace)})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +138,6 @@ spec:
 	}
 	_, stop := held.Keep(context.Background())
 	t.Cleanup(stop)
-	return s
 }
 
 // follower reads what the load says.
@@ -160,24 +167,25 @@ func follow(t *testing.T, s *takeovertest.Shop) *follower {
 	return f
 }
 
-// until reads on to a line of that form.
-func (f *follower) until(form string) string {
+// until reads on until there was a line of each form.
+func (f *follower) until(forms ...string) {
 	f.t.Helper()
-	is, late := regexp.MustCompile(form), time.After(patience)
-	for {
+	late, missing := time.After(patience), map[string]*regexp.Regexp{}
+	for _, form := range forms {
+		missing[form] = regexp.MustCompile(form)
+	}
+	for len(missing) > 0 {
 		select {
 		case line, ok := <-f.lines:
 			if !ok {
-				f.t.Fatalf("the load ended before %q", form)
+				f.t.Fatalf("the load ended before %q", slices.Collect(maps.Keys(missing)))
 			}
 			if strings.HasPrefix(line, "failed") {
 				f.t.Error(line)
 			}
-			if is.MatchString(line) {
-				return line
-			}
+			maps.DeleteFunc(missing, func(_ string, is *regexp.Regexp) bool { return is.MatchString(line) })
 		case <-late:
-			f.t.Fatalf("the load never said %q", form)
+			f.t.Fatalf("the load never said %q", slices.Collect(maps.Keys(missing)))
 		}
 	}
 }
@@ -189,7 +197,7 @@ func TestNodeGo(t *testing.T) {
 	s := goShop(t)
 	before := s.Spec("api")
 	load := follow(t, s)
-	load.until(`^answer v1 cluster true api-`)
+	load.until(`^answer api v1 cluster true api-`)
 
 	edit := func(from, to string) {
 		t.Helper()
@@ -200,9 +208,47 @@ func TestNodeGo(t *testing.T) {
 		s.Write(map[string]string{"api/main.go": program})
 	}
 	edit("v1", "v2")
-	var mu sync.Mutex
-	var printed, events strings.Builder
-	served, ended := make(chan struct{}), make(chan error, 1)
+	r := newRun(t, s)
+	r.begin("api")
+	load.until(`^answer api v2 workstation true `)
+	edit("v2", "v3")
+	load.until(`^answer api v3 workstation true `)
+	leaks(t, r.folder)
+	r.handBack()
+	load.until(`^answer api v1 cluster true api-`)
+	load.until(`^asked [0-9]+, 0 failed`)
+	if got := s.Spec("api"); got != before {
+		t.Errorf("api is\n%s\nwant\n%s", got, before)
+	}
+	st, err := s.Lifecycle().Status(t.Context())
+	if err != nil || !st.IsLive() || st.Lease.Held {
+		t.Errorf("afterwards: %+v, %v", st.Observation, err)
+	}
+	leaks(t, r.folder)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if out := r.printed.String(); !strings.Contains(out, "the secret is ***") || strings.Contains(out, canary) {
+		t.Errorf("it printed %s", out)
+	}
+	if strings.Contains(r.events.String(), canary) {
+		t.Error("the secret is among the events")
+	}
+}
+
+// run is a takeover of what the checkout changes, in this process.
+type run struct {
+	*takeover.Session
+	t      *testing.T
+	folder string // of all that Pharos keeps in the checkout
+	served chan string
+	ended  chan error
+
+	mu              sync.Mutex
+	printed, events strings.Builder
+}
+
+func newRun(t *testing.T, s *takeovertest.Shop) *run {
+	t.Helper()
 	repo := s.Repository()
 	head, err := repo.Commit(t.Context(), "")
 	if err != nil {
@@ -212,13 +258,14 @@ func TestNodeGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &run{t: t, folder: filepath.Join(repo.GitDir(), "pharos"), served: make(chan string, 100), ended: make(chan error, 1)}
 	config, err := workstation.Takeover(workstation.TakeoverConfig{Target: targets[0], Repository: repo, Memory: []string{t.TempDir()},
 		Options: standard.Options{REST: s.REST, Actor: "ann@laptop", Env: os.Environ(), Checkout: s.Dir},
 		Output: func(string) io.Writer {
 			return writer(func(p []byte) {
-				mu.Lock()
-				defer mu.Unlock()
-				printed.Write(p)
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.printed.Write(p)
 			})
 		}})
 	if err != nil {
@@ -229,55 +276,53 @@ func TestNodeGo(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(&events, "%s\n", doc)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		fmt.Fprintf(&r.events, "%s\n", doc)
 		if e.Type == takeover.EventServing {
-			close(served)
+			r.served <- e.Image
 		}
 	}
-	session, err := takeover.New(config)
-	if err != nil {
+	if r.Session, err = takeover.New(config); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := session.Try(t.Context())
+	return r
+}
+
+// begin takes over, after a dry run, until the workloads of these images are served.
+func (r *run) begin(images ...string) {
+	r.t.Helper()
+	plan, err := r.Try(r.t.Context())
 	if err != nil || plan.Err() != nil {
-		t.Fatalf("tried: %v, %v", err, plan.Err())
+		r.t.Fatalf("tried: %v, %v", err, plan.Err())
 	}
-	go func() { ended <- session.Run(t.Context()) }()
-	select {
-	case <-served:
-	case err := <-ended:
-		t.Fatalf("it ended: %v\n%s\n%s", err, events.String(), printed.String())
+	go func() { r.ended <- r.Run(r.t.Context()) }()
+	for missing := slices.Clone(images); len(missing) > 0; {
+		select {
+		case image := <-r.served:
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == image })
+		case err := <-r.ended:
+			r.t.Fatalf("it ended: %v\n%s", err, r.all())
+		}
 	}
-	load.until(`^answer v2 workstation true `)
-	edit("v2", "v3")
-	load.until(`^answer v3 workstation true `)
-	leaks(t, filepath.Join(repo.GitDir(), "pharos"))
-	if err := session.HandBack(t.Context()); err != nil {
-		t.Errorf("hand back: %v", err)
+}
+
+// handBack hands everything back.
+func (r *run) handBack() {
+	r.t.Helper()
+	if err := r.HandBack(r.t.Context()); err != nil {
+		r.t.Errorf("hand back: %v", err)
 	}
-	if err := <-ended; err != nil {
-		t.Errorf("it ended with %v", err)
+	if err := <-r.ended; err != nil {
+		r.t.Errorf("it ended with %v", err)
 	}
-	load.until(`^answer v1 cluster true api-`)
-	load.until(`^asked [0-9]+, 0 failed`)
-	if got := s.Spec("api"); got != before {
-		t.Errorf("api is\n%s\nwant\n%s", got, before)
-	}
-	st, err := s.Lifecycle().Status(t.Context())
-	if err != nil || !st.IsLive() || st.Lease.Held {
-		t.Errorf("afterwards: %+v, %v", st.Observation, err)
-	}
-	leaks(t, filepath.Join(repo.GitDir(), "pharos"))
-	mu.Lock()
-	defer mu.Unlock()
-	if out := printed.String(); !strings.Contains(out, "the secret is ***") || strings.Contains(out, canary) {
-		t.Errorf("it printed %s", out)
-	}
-	if strings.Contains(events.String(), canary) {
-		t.Error("the secret is among the events")
-	}
+}
+
+// all is what there was of events, and what was printed.
+func (r *run) all() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events.String() + r.printed.String()
 }
 
 type writer func([]byte)
