@@ -80,6 +80,7 @@ func TestTouchExtendRetain(t *testing.T) {
 	expect(exitUsage, "", "is not KIND/NAME", "touch", "a", "-n", ns)
 	expect(exitUsage, "", `the server has no kind "nonsense"`, "touch", "nonsense/a", "-n", ns)
 	expect(exitUnreachable, "", "forbidden", "touch", "secret/a", "-n", ns)
+	expect(exitNotSo, "", "See what is there: kubectl get configmaps --namespace "+ns, "touch", "cm/none", "-n", ns)
 	expect(exitDone, "configmap/a retained: it says that it is retained", "", "retain", "cm/a", "-n", ns)
 	if a := get("a"); a.Labels[keys.Intent] != "retained" || a.Annotations[keys.TTL] != "" {
 		t.Errorf("it is %+v", a.ObjectMeta)

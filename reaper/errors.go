@@ -57,6 +57,12 @@ func fail(op string, r Ref, err error) error {
 	}
 	e := &Error{Op: op, Object: r.String(), Err: err}
 	switch {
+	case kubeclient.NotFound(err) && r.UID == "":
+		e.Err = fmt.Errorf("%w: %w", ErrGone, err)
+		e.Advice = "See what is there: kubectl get " + r.resource()
+		if r.Namespace != "" {
+			e.Advice += " --namespace " + r.Namespace
+		}
 	case kubeclient.NotFound(err), otherUID(err):
 		e.Err = fmt.Errorf("%w: %w", ErrGone, err)
 		e.Advice = "Look for what is there now: another object may have its name."

@@ -54,7 +54,7 @@ func (i *Inventory) Own(ctx context.Context, r reaper.Ref, owner string, how Own
 	e := &reaper.Error{Op: "set the owner of", Object: r.String(), Err: err}
 	switch {
 	case kubeclient.NotFound(err):
-		e.Err = errors.Join(reaper.ErrGone, err)
+		e.Err = fmt.Errorf("%w: %w", reaper.ErrGone, err)
 	case errors.Is(err, ErrOwned):
 		e.Advice = "Ask there first."
 	case apierrors.IsForbidden(err):
