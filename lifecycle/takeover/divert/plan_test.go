@@ -125,8 +125,8 @@ func TestRefusals(t *testing.T) {
 			d.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "windows"}
 		}, "run on Windows"},
 		"no pull":                {container(func(c *corev1.Container) { c.ImagePullPolicy = corev1.PullNever }), "imagePullPolicy Never"},
-		"a mount over the agent": {container(func(c *corev1.Container) { c.VolumeMounts[0].MountPath = "/etc/pharos/" }), "is mounted at /etc/pharos/"},
-		"a mount at /etc":        {container(func(c *corev1.Container) { c.VolumeMounts[0].MountPath = "/etc" }), "is mounted at /etc"},
+		"a mount over the agent": {container(func(c *corev1.Container) { c.VolumeMounts[0].MountPath = "/pharos-agent/" }), "is mounted at /pharos-agent/"},
+		"a mount of its session": {container(func(c *corev1.Container) { c.VolumeMounts[0].MountPath = "/pharos-session.json" }), "is mounted at /pharos-session.json"},
 		"taken over":             {container(func(c *corev1.Container) { c.Image = agent }), "taken over already"},
 		"a foreign writer": {func(d *appsv1.Deployment) {
 			d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "keel", Operation: "Update", FieldsType: "FieldsV1",

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
 // missing refuses a container that is none.
@@ -102,7 +104,7 @@ func (p *plan) pods() {
 		p.refuse("Leave it out.", "pods of %s run on Windows, and the agent runs on Linux", p.Subject)
 	}
 	for _, m := range p.of.VolumeMounts {
-		for _, file := range []string{Program, "/etc/pharos/session.json"} {
+		for _, file := range []string{Program, wire.SessionPath} {
 			if hides(m.MountPath, file) {
 				p.refuse("Mount it elsewhere.", "volume %q of container %q is mounted at %s, where the agent has %s", m.Name, p.Container, m.MountPath, file)
 			}
