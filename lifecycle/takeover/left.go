@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -21,6 +22,17 @@ func Left(folder string) (journal.Document, error) {
 	if err != nil {
 		return journal.Document{}, err
 	}
-	doc, _, err := file.Load()
+	doc, _, err := readJournal(file)
 	return doc, err
+}
+
+// readJournal reads a journal, and says what helps where that cannot be done: the target itself
+// knows how to put the workloads back.
+func readJournal(file *journal.File) (journal.Document, string, error) {
+	doc, version, err := file.Load()
+	if errors.Is(err, journal.ErrDamaged) {
+		err = &lifecycle.BlockedError{Reason: err.Error(), Err: err,
+			Next: "Hand back by what the target has written down: kubectl pharos handback --force --reason TEXT. Then move the damaged file away: " + file.Path()}
+	}
+	return doc, version, err
 }

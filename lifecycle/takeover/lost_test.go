@@ -376,6 +376,30 @@ func TestOtherCluster(t *testing.T) {
 	s.Whole(s.before)
 }
 
+// Where the journal cannot be read it is said what helps, and nothing is written over.
+func TestDamagedJournal(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	s.cancel()
+	<-s.ended
+	path := filepath.Join(s.Config().Folder, "journal", "journal.json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, left := takeover.Left(s.Config().Folder)
+	for what, err := range map[string]error{"looked at": left, "handed back": s.finish(), "gone on with": <-begin(t, s.Config()).ended} {
+		if !errors.Is(err, lifecycle.ErrBlocked) || !errors.Is(err, journal.ErrDamaged) || !strings.Contains(err.Error(), "handback --force --reason") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if report, err := s.elsewhere().Restore(t.Context(), restore.Request{Force: true, Reason: "the disk"}); err != nil || !report.Done {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if s.Spec("api") != s.before["api"] {
+		t.Error("it is not as it was")
+	}
+}
+
 // Everybody who asks for the hand-back gets an answer. It is done though the journal is
 // gone.
 func TestManyHandBacks(t *testing.T) {

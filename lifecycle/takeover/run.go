@@ -214,7 +214,7 @@ func (s *Session) listen(ctx context.Context) (context.Context, context.CancelCa
 
 // load reads the journal.
 func (s *Session) load() (there bool, err error) {
-	doc, version, err := s.file.Load()
+	doc, version, err := readJournal(s.file)
 	switch {
 	case errors.Is(err, journal.ErrNone):
 		s.version = version
