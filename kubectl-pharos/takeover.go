@@ -57,7 +57,8 @@ code is 6.`,
   kubectl pharos takeover logs --follow
   kubectl pharos handback
 
-  # For an editor: events as lines of JSON, requests on the standard input
+  # For an editor: events as lines of JSON, requests on the standard input, such as
+  # {"version":1,"op":"handback"}
   kubectl pharos takeover --events`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: s.completeWorkloads,

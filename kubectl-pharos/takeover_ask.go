@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,7 +189,11 @@ crashed again and again. Without an argument all of them.`,
 			if err != nil {
 				return err
 			}
-			return client.Restart(cmd.Context(), args...)
+			if err := client.Restart(cmd.Context(), args...); err != nil {
+				return err
+			}
+			linef(s.Out, "%s: started anew", cmp.Or(strings.Join(args, ", "), "all"))
+			return nil
 		},
 	}
 }
