@@ -61,6 +61,13 @@ func (n *narrator) closing(p *place, repo string, o options) {
 	n.line("Change something in %s, commit it, and deliver it:", repo)
 	n.blank()
 	n.detail("go run ./kubectl-pharos --repo %s reconcile", repo)
+	if o.takeover {
+		n.blank()
+		n.line("Or do not commit it, and take over what it changes:")
+		n.blank()
+		n.detail("go run ./kubectl-pharos --repo %s takeover --detach", repo)
+		n.detail("go run ./kubectl-pharos --repo %s handback", repo)
+	}
 	n.blank()
 	n.line("All of it is up until Ctrl-C, which removes it, with what you commit there.")
 }

@@ -18,6 +18,7 @@ func TestClosing(t *testing.T) {
 	}{
 		{options{}, []string{"quickstart --stay", "docs/pharos-yaml.md"}},
 		{options{takeover: true}, []string{"--takeover --stay", "docs/takeover.md"}},
+		{options{takeover: true, stay: true}, []string{"--repo /shop takeover --detach", "--repo /shop handback"}},
 		{options{stay: true}, []string{"The registry is 127.0.0.1:5000/shop", "http://127.0.0.1:6000/shop.git", "--repo /shop reconcile", "which removes it"}},
 	} {
 		var out strings.Builder
