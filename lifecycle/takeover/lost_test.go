@@ -209,6 +209,34 @@ func TestForced(t *testing.T) {
 	s.Whole(s.before)
 }
 
+// A lease that is broken is noticed long before it would be renewed.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	s := serveFor(t, editAPI, lease.Timing{Duration: time.Hour, RenewEvery: 50 * time.Minute}, nil)
+	leases, ok := s.Lifecycle().Lease.(*lease.Manager)
+	if !ok {
+		t.Fatal("the lease is another one")
+	}
+	if _, err := leases.Break(t.Context(), lease.BreakRequest{User: "bob@desk", Reason: "a release"}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-s.ended:
+		if !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "bob@desk") {
+			t.Errorf("the session ended with %v", err)
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatal("it is not noticed")
+	}
+	if names := s.local.Names(); len(names) > 0 {
+		t.Errorf("there still run %v", names)
+	}
+	if err := s.finish(); err != nil {
+		t.Errorf("handed back: %v", err)
+	}
+	s.Whole(s.before)
+}
+
 // The workloads that a controller has put back after a silence are diverted anew.
 func TestSilence(t *testing.T) {
 	t.Parallel()

@@ -341,6 +341,10 @@ func (s *Session) step(ctx context.Context, step journal.Step) error {
 	return nil
 }
 
+// checkEvery is how often it is asked whether the lease is still held. Renewals are
+// further apart, and who breaks it wants the target soon.
+const checkEvery = 5 * time.Second
+
 // keep renews the lease from now on, and lets traffic through.
 func (s *Session) keep(held *lease.Held) {
 	s.unkeep()
@@ -348,16 +352,30 @@ func (s *Session) keep(held *lease.Held) {
 	s.held = held
 	s.mu.Unlock()
 	s.gate.open(held)
-	lost, stop := held.Keep(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	kept, stop := held.Keep(ctx)
 	told, ended := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := <-lost; err != nil {
-			s.gate.shut(held) // whatever else is done just now
-			told <- err
+		for {
+			var err error
+			select {
+			case err = <-kept:
+				kept = nil // it is renewed no more
+			case <-s.Clock.After(checkEvery):
+				err = held.Check(ctx)
+			case <-ctx.Done():
+				return
+			}
+			if errors.Is(err, lease.ErrLost) {
+				s.gate.shut(held) // whatever else is done just now
+				told <- err
+				return
+			}
 		}
 	}()
 	s.lost, s.keeping = told, func() {
+		cancel()
 		stop()
 		<-ended
 	}
