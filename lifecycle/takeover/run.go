@@ -476,6 +476,10 @@ func (s *Session) broken(err error) error {
 // brokenError is a lease that was lost for good.
 type brokenError struct{ *lease.LostError }
 
+func (e *brokenError) Error() string {
+	return e.LostError.Error() + "\nClear up what is left of the takeover in this checkout: kubectl pharos handback"
+}
+
 func (e *brokenError) Unwrap() error { return e.LostError }
 
 func (s *Session) borrowed(ctx context.Context, held *lease.Held) error {
