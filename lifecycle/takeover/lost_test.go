@@ -231,7 +231,7 @@ func TestBroken(t *testing.T) {
 	if names := s.local.Names(); len(names) > 0 {
 		t.Errorf("there still run %v", names)
 	}
-	if err := <-begin(t, s.Config()).ended; !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "kubectl pharos handback") {
+	if err := <-begin(t, s.Config()).ended; !errors.Is(err, lease.ErrLost) || !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "kubectl pharos handback") {
 		t.Errorf("gone on with: %v", err)
 	}
 	if err := s.finish(); err != nil {

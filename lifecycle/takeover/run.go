@@ -480,6 +480,9 @@ func (e *brokenError) Error() string {
 	return e.LostError.Error() + "\nClear up what is left of the takeover in this checkout: kubectl pharos handback"
 }
 
+// Is reports that somebody else has the target.
+func (e *brokenError) Is(target error) bool { return target == lifecycle.ErrBlocked }
+
 func (e *brokenError) Unwrap() error { return e.LostError }
 
 func (s *Session) borrowed(ctx context.Context, held *lease.Held) error {
