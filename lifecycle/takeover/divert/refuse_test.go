@@ -40,7 +40,7 @@ func TestRefusalsOfWhatIsThere(t *testing.T) {
 		"a port of nodes":        {patch: add(at+"/ports/0/hostPort", "8080"), want: "a port of the node"},
 		"Windows":                {patch: add(spec+"/os", `{"name":"windows"}`), want: "run on Windows"},
 		"no pull":                {patch: add(at+"/imagePullPolicy", `"Never"`), want: "imagePullPolicy Never"},
-		"a mount over the agent": {patch: add(at+"/volumeMounts/0/mountPath", `"/etc"`), want: "is mounted at /etc"},
+		"a mount over the agent": {patch: add(at+"/volumeMounts/0/mountPath", `"/pharos-agent"`), want: "is mounted at /pharos-agent"},
 		"no container":           {container: "web", want: `has no container "web"`},
 		"an init container":      {container: "migrate", want: "is an init container"},
 		"an owner":               {patch: add("/metadata/ownerReferences", `[{"apiVersion":"v1","kind":"ConfigMap","name":"shop","uid":"OWNER"}]`), want: "belongs to ConfigMap shop"},
