@@ -158,6 +158,9 @@ func TestNodeLoad(t *testing.T) {
 		edit(i + 2)
 		answered("edit%03d workstation", i+2)
 	}
+	if runs := processes(t, s.Dir); len(runs) < len(services) {
+		t.Errorf("only these processes are found: %q", runs)
+	}
 	r.handBack()
 	answered("v1 cluster ")
 	gone(t, s)
