@@ -23,7 +23,7 @@ const (
 // attend serves until everything is to be handed back, which is errAsked, ctx ends, or
 // the target is somebody else's.
 func (s *Session) attend(ctx context.Context) error {
-	wake, seen := s.Clock.After(wakeEvery), now(s.Clock)
+	wake, seen := s.Clock.After(wakeEvery), s.gate.asked() // it may have slept since
 	var compare <-chan time.Time
 	for {
 		var lost error

@@ -45,6 +45,13 @@ func (g *gate) close() {
 	g.held = nil
 }
 
+// asked is when the API server was asked last.
+func (g *gate) asked() moment {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.proven
+}
+
 // pass says whether a connection may be served now. It asks the API server only if the
 // machine seems to have slept.
 func (g *gate) pass(ctx context.Context) error {

@@ -345,7 +345,6 @@ func (w *Workstation) Names() (names []string) {
 type process struct {
 	of      *Workstation
 	request takeover.StartRequest
-	serving sync.WaitGroup
 	mu      sync.Mutex
 	serves  bool
 }
