@@ -25,6 +25,15 @@ const (
 func (s *Session) attend(ctx context.Context) error {
 	wake, seen := s.Clock.After(wakeEvery), s.gate.asked() // it may have slept since
 	var compare <-chan time.Time
+	early := s.early()
+	for i, c := range early {
+		if done, err := s.obey(ctx, c); done {
+			for _, c := range early[i+1:] {
+				s.later(c)
+			}
+			return err
+		}
+	}
 	for {
 		var lost error
 		select {
@@ -66,8 +75,7 @@ func (s *Session) attend(ctx context.Context) error {
 
 // obey does what is asked. done says that everything is to be handed back.
 func (s *Session) obey(ctx context.Context, c command) (done bool, err error) {
-	left := slices.DeleteFunc(slices.Clone(s.parts), func(p *part) bool { return slices.Contains(c.parts, p) })
-	if c.parts == nil || len(left) == 0 {
+	if s.isAll(c) {
 		s.later(c)
 		return true, errAsked
 	}

@@ -62,6 +62,13 @@ func (s *Session) HandBack(ctx context.Context, names ...string) error {
 	}
 }
 
+// isAll says whether a command is for all workloads that are left.
+func (s *Session) isAll(c command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.parts == nil || !slices.ContainsFunc(s.parts, func(p *part) bool { return !slices.Contains(c.parts, p) })
+}
+
 // Restart starts the processes of these workloads anew, also those that are parked: of
 // all of them without a name.
 func (s *Session) Restart(ctx context.Context, names ...string) error {

@@ -93,9 +93,9 @@ func (s *Session) run(ctx context.Context, names []string) error {
 		}
 		resumed = false
 	}
-	asking, stop := s.listen(ctx)
+	asking, heard := s.listen(ctx)
 	err = s.takeOver(asking, resumed, names)
-	if stop(nil); errors.Is(context.Cause(asking), errAsked) {
+	if heard() {
 		err = errAsked
 	}
 	if err == nil {
@@ -115,9 +115,9 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	case errors.Is(err, errAsked):
 		err = nil
 	}
-	stop = s.collect()
+	stop := s.collect()
 	back := s.giveBack(ctx)
-	stop(nil)
+	stop()
 	s.answer(back)
 	return errors.Join(err, back)
 }
@@ -147,11 +147,7 @@ func (s *Session) drop() {
 
 // answer tells who asked for something what became of it.
 func (s *Session) answer(err error) {
-	s.mu.Lock()
-	waiting := s.waiting
-	s.waiting = nil
-	s.mu.Unlock()
-	for _, c := range waiting {
+	for _, c := range s.early() {
 		c.done <- err
 	}
 	for {
@@ -171,9 +167,18 @@ func (s *Session) later(c command) {
 	s.waiting = append(s.waiting, c)
 }
 
+// early takes what waited for the end of a takeover.
+func (s *Session) early() []command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.waiting
+	s.waiting = nil
+	return waiting
+}
+
 // collect keeps all that is asked while everything is handed back, until it is stopped.
-func (s *Session) collect() (stop context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+func (s *Session) collect() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -186,29 +191,37 @@ func (s *Session) collect() (stop context.CancelCauseFunc) {
 			}
 		}
 	}()
-	return func(cause error) {
-		cancel(cause)
+	return func() {
+		cancel()
 		<-ended
 	}
 }
 
-// listen ends a context when everything is to be handed back.
-func (s *Session) listen(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// listen ends a context when everything is to be handed back, until heard is called,
+// which says whether it is. What is asked of one workload of several waits until all
+// are taken over.
+func (s *Session) listen(ctx context.Context) (_ context.Context, heard func() bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
+	asked := make(chan bool, 1)
 	go func() {
-		defer close(ended)
-		select {
-		case c := <-s.commands:
-			// Nothing is served yet, so that all goes back together.
-			s.later(c)
-			cancel(errAsked)
-		case <-ctx.Done():
+		for {
+			select {
+			case c := <-s.commands:
+				s.later(c)
+				if !s.isAll(c) {
+					continue
+				}
+				cancel(errAsked)
+				asked <- true
+			case <-ctx.Done():
+				asked <- false
+			}
+			return
 		}
 	}()
-	return ctx, func(cause error) {
-		cancel(cause)
-		<-ended
+	return ctx, func() bool {
+		cancel(nil)
+		return <-asked
 	}
 }
 
