@@ -123,7 +123,15 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 		}
 		rows = append(rows, []any{visible(w.Workload), visible(w.Container), state, phase, pid, visible(more), visible(strings.Join(w.Command, " "))})
 	}
-	return o.output.table(o.Out, []column{{name: "Workload"}, {name: "Container"}, {name: "State"}, {name: "Process"}, {name: "PID"}, {name: "Reason"}, {name: "Command", wide: true}}, rows)
+	if err := o.output.table(o.Out, []column{{name: "Workload"}, {name: "Container"}, {name: "State"}, {name: "Process"}, {name: "PID"}, {name: "Reason"}, {name: "Command", wide: true}}, rows); err != nil {
+		return err
+	}
+	for _, w := range st.Workloads {
+		for _, f := range w.Forwards {
+			linef(o.Out, "%s: %s", w.Workload, forwardLine(f))
+		}
+	}
+	return nil
 }
 
 // journal is that of a session of the checkout; journal.ErrNone if there is none.

@@ -18,7 +18,7 @@ type takeoverProgress struct {
 	w io.Writer
 
 	mu   sync.Mutex
-	said map[string]string // what was said last about each workload's pods
+	said map[string]string // what was said last about each workload's pods and forwards
 	last *takeover.Event   // that of the end
 }
 
@@ -48,6 +48,8 @@ func (p *takeoverProgress) event(e takeover.Event) {
 		say("%s: the registry has the agent", e.Workload)
 	case takeover.EventLeaseAcquired:
 		say("%s: borrowed until %s, and renewed", e.Target, e.Until.Local().Format(time.TimeOnly))
+	case takeover.EventForwards:
+		p.forwards(e)
 	case takeover.EventReady:
 		say("%s: ready on this machine", e.Workload)
 	case takeover.EventDiverted:
@@ -81,20 +83,42 @@ func (p *takeoverProgress) event(e takeover.Event) {
 	}
 }
 
-// waiting says what is waited for, once.
+// waiting says what is waited for.
 func (p *takeoverProgress) waiting(e takeover.Event) {
 	text := e.Reason
 	if e.Pods != nil && text == "" {
 		text = fmt.Sprintf("%d of %d pods have the agent, %d are served from here, %d are the original's", e.Pods.Agents, e.Pods.Wanted, e.Pods.Connected, e.Pods.Others)
 	}
-	if p.said[e.Workload] == text {
+	p.once(e.Workload, e.Workload+": "+text)
+}
+
+// forwards says where Services are, and which of them do not work.
+func (p *takeoverProgress) forwards(e takeover.Event) {
+	for _, f := range e.Forwards {
+		text := e.Workload + ": " + forwardLine(f)
+		p.once(e.Workload+" "+f.Service, text)
+	}
+}
+
+// forwardLine is where a Service is.
+func forwardLine(f takeover.ForwardStatus) string {
+	text := fmt.Sprintf("%s is at %s", f.Service, f.Address)
+	if f.Reason != "" {
+		text += ", and does not work: " + f.Reason
+	}
+	return text
+}
+
+// once says something about a thing unless that was said last.
+func (p *takeoverProgress) once(about, text string) {
+	if p.said[about] == text {
 		return
 	}
 	if p.said == nil {
 		p.said = map[string]string{}
 	}
-	p.said[e.Workload] = text
-	linef(p.w, "%s: %s", e.Workload, text)
+	p.said[about] = text
+	linef(p.w, "%s", text)
 }
 
 func restoredLine(e takeover.Event) string {

@@ -32,6 +32,9 @@ const (
 	EventLeaseAcquired EventType = "lease-acquired"
 	// EventRecorded: the session object is on the target.
 	EventRecorded EventType = "session-recorded"
+	// EventForwards: Services are at ports of this machine, or one of them has begun or
+	// ceased to work: Event.Forwards.
+	EventForwards EventType = "forwards"
 	// EventReady: the process of a workload is ready on this machine.
 	EventReady EventType = "process-ready"
 	// EventDiverted: the API server has the agent in a workload's container.
@@ -67,7 +70,7 @@ const (
 
 // EventTypes returns all types of event, in the order of a session.
 func EventTypes() []EventType {
-	return []EventType{EventStarted, EventStep, EventPlanned, EventPublished, EventLeaseAcquired, EventRecorded, EventReady, EventDiverted, EventWaiting, EventServing,
+	return []EventType{EventStarted, EventStep, EventPlanned, EventPublished, EventLeaseAcquired, EventRecorded, EventForwards, EventReady, EventDiverted, EventWaiting, EventServing,
 		EventProcess, EventConnection, EventHeld, EventLeaseLost, EventWarning, EventRestored, EventAgentsGone, EventStopped, EventForgotten, EventReturned, EventFinished}
 }
 
@@ -92,6 +95,8 @@ type Event struct {
 	Until   time.Time      `json:"until,omitzero"`
 	Pods    *Pods          `json:"pods,omitempty"`
 	Process *runtime.Event `json:"process,omitempty"`
+	// Forwards are all of a workload, as they are then.
+	Forwards []ForwardStatus `json:"forwards,omitempty"`
 	// Outcome and Kept are those of a restore: Kept names the fields that somebody
 	// else has changed, and that stay as they are.
 	Outcome string   `json:"outcome,omitempty"`

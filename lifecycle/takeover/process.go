@@ -21,6 +21,9 @@ func (s *Session) startAll(ctx context.Context) error {
 		g.Go(func() error {
 			process, err := s.Workstation.Start(ctx, s.startRequest(p))
 			if err != nil {
+				s.mu.Lock()
+				p.forwards = nil
+				s.mu.Unlock()
 				return fmt.Errorf("run %s on this machine: %w", p.workload.Subject(), err)
 			}
 			s.mu.Lock()
@@ -31,6 +34,18 @@ func (s *Session) startAll(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// nameAll completes the variables of a plan by those that only this machine knows of.
+func (s *Session) nameAll(p *Plan) error {
+	for i, w := range p.Workloads {
+		names, err := s.Workstation.Variables(w)
+		if err != nil {
+			return err
+		}
+		p.Workloads[i].Environment = names
+	}
+	return nil
 }
 
 // sweep removes what a session that was killed has left on this machine.
@@ -55,8 +70,9 @@ func (s *Session) startRequest(p *part) StartRequest {
 				}
 			}
 		},
-		Warned:  func(reason string) { s.emitOf(p, Event{Type: EventWarning, Reason: reason}) },
-		Changed: func(connected, agents int) { s.connections(p, connected, agents) },
+		Warned:    func(reason string) { s.emitOf(p, Event{Type: EventWarning, Reason: reason}) },
+		Changed:   func(connected, agents int) { s.connections(p, connected, agents) },
+		Forwarded: func(all []ForwardStatus) { s.forwarded(p, all) },
 	}
 }
 
@@ -70,6 +86,14 @@ func (s *Session) connections(p *part, connected, agents int) {
 	if !same {
 		s.emitOf(p, Event{Type: EventConnection, Reason: text})
 	}
+}
+
+// forwarded keeps and tells where Services are.
+func (s *Session) forwarded(p *part, all []ForwardStatus) {
+	s.mu.Lock()
+	p.forwards = all
+	s.mu.Unlock()
+	s.emitOf(p, Event{Type: EventForwards, Forwards: all})
 }
 
 // serve serves the agents of a workload until stop is called.
@@ -100,7 +124,7 @@ func (s *Session) stopPart(p *part) error {
 	}
 	s.mu.Lock()
 	process := p.process
-	p.process, p.serving = nil, false
+	p.process, p.serving, p.forwards = nil, false, nil
 	s.mu.Unlock()
 	if process == nil {
 		return nil

@@ -294,6 +294,9 @@ func (s *Session) plan(ctx context.Context, names []string) error {
 	if err := plan.Err(); err != nil {
 		return err
 	}
+	if err := s.nameAll(&plan); err != nil {
+		return err
+	}
 	if err := s.fits(facts); err != nil {
 		return err
 	}

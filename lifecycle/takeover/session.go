@@ -19,6 +19,7 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 	"github.com/pharos-dev/pharos/receipt"
@@ -95,6 +96,10 @@ type Workstation interface {
 	// Start starts the process of a workload, and returns when it is ready. What it
 	// returns with an error has ended.
 	Start(ctx context.Context, r StartRequest) (Process, error)
+	// Variables returns those that the process of a workload will get, without
+	// their values: those of the plan, and those that only this machine knows of.
+	// Errors match lifecycle.ErrSource for what an edit mends.
+	Variables(w Workload) ([]environment.Name, error)
 	// Recover removes what processes have left on this machine whose session was
 	// killed, and nothing of those that run.
 	Recover() error
@@ -112,11 +117,13 @@ type StartRequest struct {
 	// are safe for concurrent use.
 	Permit, Confirm func(context.Context) error
 	// Observed is told what happens to the process; Changed how many agents there are
-	// when that changes, and how many of them are connected.
+	// when that changes, and how many of them are connected; Forwarded which Services
+	// are at ports of this machine, all of them whenever that changes.
 	// Warned is told what a person should know, in one line without any value.
-	Observed func(runtime.Event)
-	Changed  func(connected, agents int)
-	Warned   func(reason string)
+	Observed  func(runtime.Event)
+	Changed   func(connected, agents int)
+	Forwarded func([]ForwardStatus)
+	Warned    func(reason string)
 }
 
 // Process is a workload that runs on this machine. It is safe for concurrent use.
@@ -195,6 +202,8 @@ type part struct {
 	serving bool
 	// connections is what was said of them last.
 	connections string
+	// forwards are how its Services were last.
+	forwards []ForwardStatus
 	// stop ends Serve, and waits for it.
 	stop func()
 }

@@ -35,15 +35,30 @@ type WorkloadStatus struct {
 	// Process is what runs on this machine; nil if nothing does.
 	Process *runtime.State `json:"process,omitempty"`
 	Command []string       `json:"command,omitempty"`
+	// Forwards are the Services that are at ports of this machine.
+	Forwards []ForwardStatus `json:"forwards,omitempty"`
+}
+
+// ForwardStatus is a Service of the cluster that is at a port of this machine, for the
+// process of a workload and for a browser.
+type ForwardStatus struct {
+	// Service is that of the Forward: "postgres:5432", or "search.data:9200".
+	Service string `json:"service"`
+	// Address is where it is: "127.0.0.1:23511".
+	Address string `json:"address"`
+	// Pod is where connections go; empty while that is not known, or it does not work.
+	Pod string `json:"pod,omitempty"`
+	// Reason says in one line why it does not work; empty if it does.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Status returns how the session is. It asks nobody.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	doc, parts, held := s.doc, slices.Clone(s.parts), s.held
-	processes, serving := make([]Process, len(parts)), make([]bool, len(parts))
+	processes, serving, forwards := make([]Process, len(parts)), make([]bool, len(parts)), make([][]ForwardStatus, len(parts))
 	for i, p := range parts {
-		processes[i], serving[i] = p.process, p.serving
+		processes[i], serving[i], forwards[i] = p.process, p.serving, p.forwards
 	}
 	s.mu.Unlock()
 	st := Status{Session: doc.Session, Target: s.Lifecycle.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
@@ -52,7 +67,7 @@ func (s *Session) Status() Status {
 		st.Covers, st.Until = state.Covers, state.Expires
 	}
 	for i, p := range parts {
-		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Serving: serving[i] && held != nil, Command: p.workload.Command}
+		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Serving: serving[i] && held != nil, Command: p.workload.Command, Forwards: forwards[i]}
 		for _, d := range doc.Workloads {
 			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
 				w.State = d.State

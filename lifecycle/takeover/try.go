@@ -24,6 +24,12 @@ func (s *Session) Try(ctx context.Context, names ...string) (Plan, error) {
 	if err := p.Err(); err != nil {
 		return p, nil // the caller asks for it
 	}
+	if s.Workstation == nil {
+		return p, errors.New("takeover: Config.Workstation is required to try a takeover")
+	}
+	if err := s.nameAll(&p); err != nil {
+		return p, err
+	}
 	if err := s.tryLease(ctx, &p); err != nil {
 		return p, err
 	}

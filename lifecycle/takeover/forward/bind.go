@@ -24,8 +24,8 @@ const (
 	wildcardTimeout = time.Second
 )
 
-// bind listens for a forward on the port that it asks for, or on one that follows from its name.
-func bind(f Forward) ([]net.Listener, uint16, error) {
+// bind listens for a forward on the port that it asks for, or on one that follows from its owner's name and its own.
+func bind(owner string, f Forward) ([]net.Listener, uint16, error) {
 	if f.Local != 0 {
 		listeners, err := listen(f.Local)
 		if err != nil {
@@ -33,7 +33,7 @@ func bind(f Forward) ([]net.Listener, uint16, error) {
 		}
 		return listeners, f.Local, nil
 	}
-	for _, p := range stable(f) {
+	for _, p := range stable(owner, f) {
 		listeners, err := listen(p)
 		switch {
 		case err == nil:
@@ -46,9 +46,9 @@ func bind(f Forward) ([]net.Listener, uint16, error) {
 }
 
 // stable are the ports that a forward without one has, in order.
-func stable(f Forward) []uint16 {
+func stable(owner string, f Forward) []uint16 {
 	h := fnv.New32a()
-	h.Write([]byte(f.String()))
+	h.Write([]byte(owner + "\x00" + f.String()))
 	const step = 7919 // a prime, so that neighbours do not meet again
 	all := make([]uint16, candidates)
 	for i := range all {

@@ -12,8 +12,8 @@
 // # Ports
 //
 // The ports are bound by New, on 127.0.0.1 and, where there is IPv6, on ::1 alike, since "localhost" is either. One that was asked
-// for and is in use is an error that names the process. Without one, the port follows from the Service's name as long
-// as it is free, so that a browser finds its page, cookies and storage again: of 20000 to 29999.
+// for and is in use is an error that names the process. Without one, the port follows from the Service's name and
+// [Config].Owner as long as it is free, so that a browser finds its page, cookies and storage again: of 20000 to 29999.
 //
 // # Where connections go
 //

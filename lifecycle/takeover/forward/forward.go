@@ -39,6 +39,9 @@ type Config struct {
 	REST *rest.Config
 	// Forwards are the ports of Services.
 	Forwards []Forward
+	// Owner is who forwards, such as a checkout and a workload: each has ports of its own, so that who comes first does
+	// not decide. The default is one without a name.
+	Owner string
 	// Observed, if not nil, is called with the state of all forwards when one of them begins or ceases to work or has
 	// changed its pod, one call at a time. It should not block.
 	Observed func([]Status)
@@ -120,7 +123,7 @@ func New(c Config) (*Forwarder, error) {
 			named[key] = s
 			f.services = append(f.services, s)
 		}
-		listeners, bound, err := bind(w)
+		listeners, bound, err := bind(c.Owner, w)
 		if err != nil {
 			problems = append(problems, err)
 			continue

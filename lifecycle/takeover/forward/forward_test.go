@@ -249,8 +249,8 @@ func TestForwardsToTheServicesPod(t *testing.T) {
 
 func TestPortsStayTheSame(t *testing.T) {
 	t.Parallel()
-	bound := func() uint16 {
-		f, err := forward.New(forward.Config{REST: &rest.Config{Host: "127.0.0.1:1"}, Forwards: []forward.Forward{
+	bound := func(owner string) uint16 {
+		f, err := forward.New(forward.Config{REST: &rest.Config{Host: "127.0.0.1:1"}, Owner: owner, Forwards: []forward.Forward{
 			{Service: "stays", Namespace: "shop", Port: intstr.FromInt32(80)},
 		}})
 		if err != nil {
@@ -259,9 +259,13 @@ func TestPortsStayTheSame(t *testing.T) {
 		defer f.Close()
 		return f.Addresses()[0].Bound
 	}
-	first := bound()
-	if second := bound(); first != second || first < 20000 || first >= 30000 {
+	first := bound("one")
+	if second := bound("one"); first != second || first < 20000 || first >= 30000 {
 		t.Errorf("the port is %d and then %d", first, second)
+	}
+	// Another owner's is another one, whoever comes first.
+	if other := bound("other"); other == first || other != bound("other") {
+		t.Errorf("the port of another owner is %d", other)
 	}
 	// Where another process has it, the next one that follows from the name.
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first))
@@ -269,7 +273,7 @@ func TestPortsStayTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if second, third := bound(), bound(); second == first || second != third {
+	if second, third := bound("one"), bound("one"); second == first || second != third {
 		t.Errorf("beside %d the port is %d and then %d", first, second, third)
 	}
 }

@@ -83,19 +83,34 @@ func (p *process) forward(ctx context.Context) (addresses map[string]string, err
 		}
 		list = append(list, forward.Forward{Service: f.Service, Namespace: namespace, Port: intstr.FromInt32(int32(f.Port)), Local: f.Local})
 	}
-	if p.forwards, err = forward.New(forward.Config{REST: p.REST, Forwards: list, Log: p.Log}); err != nil {
+	p.forwards, err = forward.New(forward.Config{REST: p.REST, Forwards: list, Owner: p.Root + "\x00" + w.Subject(), Observed: p.forwarded, Log: p.Log})
+	if err != nil {
 		return nil, err
 	}
 	addresses = map[string]string{}
 	for i, a := range p.forwards.Addresses() {
 		addresses[w.Run.Forwards[i].Address()] = a.String()
 	}
+	p.forwarded(p.forwards.State())
 	p.running.Go(func() {
 		if err := p.forwards.Run(ctx); err != nil {
 			p.Log.Warn("forward Services", "workload", w.Subject(), "err", err)
 		}
 	})
 	return addresses, nil
+}
+
+// forwarded tells where Services are, and how.
+func (p *process) forwarded(all []forward.Status) {
+	var list []takeover.ForwardStatus
+	for i, f := range all {
+		st := takeover.ForwardStatus{Service: p.request.Workload.Run.Forwards[i].Address(), Address: f.String(), Pod: f.Pod}
+		if f.Err != nil {
+			st.Reason = f.Err.Error()
+		}
+		list = append(list, st)
+	}
+	p.request.Forwarded(list)
 }
 
 // environment resolves what the process gets of its workload.
@@ -105,14 +120,10 @@ func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment
 	// A Go program takes the manifest's arguments, unless it is given others.
 	q.Args = w.Build.Go != nil && (w.Run.Kind() == "" || w.Run.Go != nil && w.Run.Go.Args == nil)
 	var none environment.Environment
-	if w.Run.EnvFile != "" {
-		data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(w.Run.EnvFile)))
-		if err != nil {
-			return none, &lifecycle.Error{Op: "read", On: "run.envFile of image " + w.Image, Class: lifecycle.ErrSource, Err: err}
-		}
-		q.DotEnv, q.DotEnvName = data, w.Run.EnvFile
-	}
 	var err error
+	if q.DotEnv, err = p.envFile(w); err != nil {
+		return none, err
+	}
 	if q.Live, err = p.Workstation.running(ctx, d); err != nil {
 		return none, err
 	}
@@ -123,6 +134,9 @@ func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment
 		q.Folder = p.files.Path()
 	}
 	env, err := environment.Resolve(ctx, p.reader, q)
+	if err = lifecycle.TargetError(err); err != nil && !errors.Is(err, lifecycle.ErrUnreachable) && ctx.Err() == nil {
+		err = &lifecycle.Error{Op: "run", On: "image " + w.Image, Class: lifecycle.ErrSource, Err: err}
+	}
 	if err != nil {
 		return none, err
 	}

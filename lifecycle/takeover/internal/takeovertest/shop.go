@@ -32,6 +32,7 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 	"github.com/pharos-dev/pharos/receipt"
@@ -281,6 +282,16 @@ func (w *Workstation) Connections(name string, connected, agents int) {
 	}
 }
 
+// Forwarded has the process of a workload say where Services are.
+func (w *Workstation) Forwarded(name string, all ...takeover.ForwardStatus) {
+	w.mu.Lock()
+	p := w.running[name]
+	w.mu.Unlock()
+	if p != nil {
+		p.request.Forwarded(all)
+	}
+}
+
 // Permitted says whether a connection to a workload would be served now.
 func (w *Workstation) Permitted(ctx context.Context, name string) error {
 	w.mu.Lock()
@@ -330,6 +341,11 @@ func (w *Workstation) Start(_ context.Context, r takeover.StartRequest) (takeove
 	p := &process{request: r, of: w}
 	w.running[r.Workload.Name] = p
 	return p, nil
+}
+
+// Variables implements takeover.Workstation: it knows of nothing more than the plan.
+func (w *Workstation) Variables(of takeover.Workload) ([]environment.Name, error) {
+	return of.Environment, nil
 }
 
 // Names are the workloads that run.
