@@ -155,3 +155,20 @@ func TestSession(t *testing.T) {
 		t.Errorf("afterwards there run %v", names)
 	}
 }
+
+// It is told how many agents are connected when that changes, and not whenever something
+// about a connection does.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	for _, connected := range []int{1, 1, 2, 2, 2, 1} {
+		s.local.Connections("api", connected, 2)
+	}
+	if n := s.count(takeover.EventConnection); n != 3 {
+		t.Errorf("it is told %d times", n)
+	}
+	if err := s.HandBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}

@@ -1,0 +1,125 @@
+package takeover_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+)
+
+// Everybody who asks for the hand-back gets an answer. It is done though the journal is
+// gone.
+func TestManyHandBacks(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	if err := os.RemoveAll(filepath.Join(s.Config().Folder, "journal")); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 60 {
+		all.Go(func() {
+			// The last ones may come when it has ended.
+			if err := s.HandBack(t.Context()); err != nil && !errors.Is(err, takeover.ErrNoSession) && !strings.Contains(err.Error(), "journal") {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	<-s.ended
+	s.Whole(s.before)
+}
+
+// One of several workloads is handed back by itself.
+func TestHandBackOne(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"api/main.txt": "api 2\n", "mail/main.txt": "mail 2\n"}, nil)
+	if err := s.HandBack(t.Context(), "deploy/nobody"); !errors.Is(err, takeover.ErrUnknownWorkload) {
+		t.Errorf("what there is not: %v", err)
+	}
+	if err := s.HandBack(t.Context(), "mail"); err != nil {
+		t.Fatal(err)
+	}
+	if s.Spec("mail") != s.before["mail"] || s.Spec("api") == s.before["api"] || !slices.Equal(s.local.Names(), []string{"api"}) {
+		t.Errorf("there run %v", s.local.Names())
+	}
+	if err := s.local.Permitted(t.Context(), "api"); err != nil {
+		t.Error(err)
+	}
+	st := s.Session.Status()
+	if len(st.Workloads) != 1 || st.Workloads[0].Workload != "Deployment "+s.Namespace+"/api" {
+		t.Errorf("the status is %+v", st)
+	}
+	if err := s.HandBack(t.Context(), "api"); err != nil {
+		t.Error(err)
+	}
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+	if err := s.HandBack(t.Context()); !errors.Is(err, takeover.ErrNoSession) {
+		t.Errorf("of a session that has ended: %v", err)
+	}
+	s.Whole(s.before)
+}
+
+// A working tree that is as the receipt says again hands back by itself.
+func TestHandsBackByItself(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	same := false
+	s := serve(t, editAPI, func(c *takeover.Config) {
+		c.Same = func(context.Context) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			was := same
+			same = true
+			return was, nil
+		}
+	})
+	s.local.Changed("api") // to something else
+	for asked := false; !asked; {
+		mu.Lock()
+		asked = same
+		mu.Unlock()
+	}
+	s.local.Changed("api")
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// What somebody else has changed meanwhile stays, and is named.
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	patch := []byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["debug"]}]`)
+	if _, err := s.Client().AppsV1().Deployments(s.Namespace).Patch(t.Context(), "api", types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "by-hand"}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.HandBack(t.Context())
+	if notBack, ok := errors.AsType[*lifecycle.NotReturnedError](err); !ok || !strings.Contains(strings.Join(notBack.Wrong, "\n"), "api drifted") {
+		t.Errorf("handed back: %v", err)
+	}
+	events := s.all()
+	i := slices.IndexFunc(events, func(e takeover.Event) bool { return e.Type == takeover.EventRestored })
+	if i < 0 || !slices.Equal(events[i].Kept, []string{"/args"}) {
+		t.Errorf("kept are %+v", events[max(i, 0)].Kept)
+	}
+	if got := s.Spec("api"); !strings.Contains(got, `"debug"`) || strings.Contains(got, "pharos-agent") {
+		t.Errorf("api is %s", got)
+	}
+	if _, err := s.Session.Pending(); !errors.Is(err, journal.ErrNone) {
+		t.Errorf("the journal is left: %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package takeover_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
+)
+
+// A session is not handed back on another cluster, where nothing of it is.
+func TestOtherCluster(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	s.cancel()
+	<-s.ended
+	journalOf := func(cluster string) (was string) {
+		t.Helper()
+		file, err := journal.OpenFile(filepath.Join(s.Config().Folder, "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, version, err := file.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, doc.Cluster = doc.Cluster, cluster
+		if _, err := file.Save(doc, version); err != nil {
+			t.Fatal(err)
+		}
+		return was
+	}
+	right := journalOf("another")
+	if err := s.finish(); !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "another cluster") {
+		t.Errorf("handed back on another cluster: %v", err)
+	}
+	if err := <-begin(t, s.Config()).ended; !errors.Is(err, lifecycle.ErrBlocked) {
+		t.Errorf("gone on with on another cluster: %v", err)
+	}
+	journalOf(right)
+	if err := s.finish(); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// Where the journal cannot be read it is said what helps, and nothing is written over.
+func TestDamagedJournal(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	s.cancel()
+	<-s.ended
+	path := filepath.Join(s.Config().Folder, "journal", "journal.json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, left := takeover.Left(s.Config().Folder)
+	for what, err := range map[string]error{"looked at": left, "handed back": s.finish(), "gone on with": <-begin(t, s.Config()).ended} {
+		if !errors.Is(err, lifecycle.ErrBlocked) || !errors.Is(err, journal.ErrDamaged) || !strings.Contains(err.Error(), "handback --force --reason") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if report, err := s.elsewhere().Restore(t.Context(), restore.Request{Force: true, Reason: "the disk"}); err != nil || !report.Done {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if s.Spec("api") != s.before["api"] {
+		t.Error("it is not as it was")
+	}
+}
