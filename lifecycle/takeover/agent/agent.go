@@ -83,6 +83,8 @@ func Run(ctx context.Context, c Config) error {
 		l.Close()
 	}
 	accepting.Wait()
+	// Nobody can be served here any more who still waits, and elsewhere he can.
+	callers.release()
 	drained := make(chan struct{})
 	go func() {
 		callers.wait()
@@ -95,6 +97,7 @@ func Run(ctx context.Context, c Config) error {
 	listeners[0].Close()
 	cut()
 	streams.Wait()
+	callers.opens.Wait()
 	c.Log.Info("the agent has left")
 	return nil
 }

@@ -59,6 +59,7 @@ func TestHTTPGoesToTheProcess(t *testing.T) {
 	f := start(t, short, wire.Port{Number: 8080, Probes: []string{wire.ProbeHTTP}}, wire.Port{Number: 9090})
 	defer f.end()
 	w := f.serving(to(process.Listener.Addr().String()))
+	w.keep()
 	defer w.conn.Close()
 	if w.welcome.Pod != "pod-1" || w.welcome.Version != wire.Version || w.welcome.Started.IsZero() {
 		t.Errorf("%+v", w.welcome)
@@ -187,6 +188,7 @@ func TestDrain(t *testing.T) {
 	defer process.Close()
 	f := start(t, func(s *wire.Session) { s.Drain = wire.Duration(2 * time.Second) }, wire.Port{Number: 8080})
 	w := f.serving(to(process.Listener.Addr().String()))
+	w.keep()
 	client := f.client(":8080")
 	idle, err := f.dial(":8080")
 	if err != nil {

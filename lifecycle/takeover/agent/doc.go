@@ -9,12 +9,16 @@
 //
 // Whoever holds the session's key is the workstation. There is one stream at a time:
 // a newer one replaces the older one. Connections are opened while the stream serves.
-// While it is on hold, or there is none, or the local process rejects them, they
-// wait, until that has lasted for [wire.Session.Away]. From then on the agent
-// answers: HTTP/1 gets 503 with who took the workload over, since when, and what to
-// do; HTTP/2 gets UNAVAILABLE for gRPC and 503 for all else; anything else is closed.
-// A connection whose stream breaks is reset, or answered with 503 if it is HTTP/1 and
-// not a byte of its answer was sent.
+// While it is on hold, or there is none, or the local process rejects them or does not
+// answer, they wait, until that has lasted for [wire.Session.Away]; nobody waits for
+// longer. From then on the agent answers: HTTP/1 gets 503 with who took the workload
+// over, since when, and what to do; HTTP/2 gets UNAVAILABLE for gRPC and 503 for all
+// else; anything else is closed.
+//
+// So is told only what the process never got a byte of. A connection of HTTP/1 that is
+// cut off with a request under way gets 502 if not a byte of the answer was sent: the
+// request may have been processed, and must not be made again unasked. Any other is
+// reset.
 //
 // # Probes
 //
@@ -33,11 +37,22 @@
 // cluster takes a while to forget its address, and has callers go elsewhere: answers
 // of HTTP/1 carry "Connection: close", HTTP/2 gets GOAWAY at a frame's boundary. Then
 // it stops listening, closes connections on which nothing is under way, and lets the
-// others end, until two seconds before the grace period is over.
+// others end, until two seconds before the grace period is over. Who still waits for a
+// workstation then is answered at once.
 //
 // # Bounds
 //
-// At most 4096 connections are accepted and 2048 of them open at once; the others
-// wait. What is under way is bounded by package relay. Nothing that a caller sends is
-// logged.
+// 2048 connections have a place: they are open, or wait for the process. 512 more may be
+// in the lobby, where it is found out whether they are probes, and where they wait for a
+// place. Whoever comes gets in there, and the one that is there for the longest has to
+// go: so probes are answered however many callers hang. What is under way is bounded by
+// package relay. Of a caller's head nothing is kept but the beginning of a line, except
+// for 4 KiB while it is not known who it is. Nothing that a caller sends is logged.
+//
+// # HTTP/1
+//
+// What both sides say is handed on byte by byte, and followed only to know where a
+// message ends. Where two readers may find that in two places (a length and a coding,
+// lines that are continued or end without a carriage return), the agent finds it
+// nowhere: it changes nothing on that connection from then on, and lets it end by itself.
 package agent

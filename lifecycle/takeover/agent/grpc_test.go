@@ -79,6 +79,7 @@ func TestGRPCProbe(t *testing.T) {
 	check(t, kubelet, serving) // and nobody serves
 	_, dial := grpcProcess(t)
 	w := f.serving(dial)
+	w.keep()
 	defer w.conn.Close()
 	kubelet, _ = f.grpcClient(":50051", grpc.WithUserAgent("kube-probe/1.37"))
 	check(t, kubelet, serving)
@@ -93,6 +94,7 @@ func TestGRPCGoesToTheProcess(t *testing.T) {
 	checks, dial := grpcProcess(t)
 	checks.SetServingStatus("big", notServing)
 	w := f.serving(dial)
+	w.keep()
 	defer w.conn.Close()
 	for _, port := range []string{":50051", ":50052"} {
 		client, dials := f.grpcClient(port)
@@ -165,6 +167,7 @@ func TestGRPCDrain(t *testing.T) {
 		f := start(t, func(s *wire.Session) { s.Drain = wire.Duration(2 * time.Second) }, grpcPorts()...)
 		checks, dial := grpcProcess(t)
 		w := f.serving(dial)
+		w.keep()
 		client, dials := f.grpcClient(port)
 		ctx, cancel := context.WithCancel(t.Context())
 		watch, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})

@@ -2,27 +2,22 @@ package agent
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
 
-// statusBegin is what every response begins with.
-const statusBegin = "HTTP/1."
-
 // maxPipelined is how many requests may wait for their answers.
 const maxPipelined = 256
 
-var (
-	requestLine = regexp.MustCompile(`^([!#$%&'*+.^_|~0-9A-Za-z-]{1,32}) [^ \r\n]+ HTTP/1\.[01]\r?\n`)
-	statusLine  = regexp.MustCompile(`^HTTP/1\.[01] ([1-5][0-9][0-9])[ \r\n]`)
-)
+// closeField has a caller make its next request over another connection. It may be
+// there twice.
+const closeField = "Connection: close\r\n"
 
 // http1 follows a connection of HTTP/1, to know when nothing is under way and to
-// have the other end leave when the agent is about to. What is anything else, or
-// becomes it, passes as it is.
+// have the other end leave when the agent is about to. What is anything else, becomes
+// it, or can be read in two ways, passes as it is.
 type http1 struct {
 	closing *atomic.Bool // tell the caller that the connection ends with this answer
 
@@ -30,20 +25,23 @@ type http1 struct {
 	opaque    bool
 	requests  message
 	responses message
-	methods   []string // of the requests without a whole answer
+	asked     []question // without a whole answer
+	status    int        // of the answer that comes
 }
+
+// question is a kind of a request, as far as it says what its answer looks like.
+type question byte
+
+const (
+	askOther question = iota
+	askHead
+	askConnect
+)
 
 func newHTTP1(closing *atomic.Bool) *http1 {
 	h := &http1{closing: closing}
-	h.requests.begins = func(p []byte) bool { return plausible(bytes.TrimLeft(p, "\r\n")) }
-	h.requests.head = h.requestHead
-	h.requests.end = func() {}
-	h.responses.begins = func(p []byte) bool {
-		n := min(len(p), len(statusBegin))
-		return len(h.methods) > 0 && string(p[:n]) == statusBegin[:n]
-	}
-	h.responses.head = h.responseHead
-	h.responses.end = h.answered
+	h.requests = message{start: h.request, body: h.requestBody, end: func() {}, blank: true}
+	h.responses = message{start: h.response, body: h.responseBody, end: h.answered}
 	return h
 }
 
@@ -51,9 +49,12 @@ func newHTTP1(closing *atomic.Bool) *http1 {
 func (h *http1) fromCaller(p []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.opaque && h.requests.feed(p, func([]byte) {}) != nil {
-		h.opaque = true
-		h.requests.held, h.methods = nil, nil
+	for len(p) > 0 && !h.opaque {
+		n, _, err := h.requests.next(p)
+		p = p[n:]
+		if err != nil {
+			h.opaque, h.asked = true, nil
+		}
 	}
 }
 
@@ -61,122 +62,112 @@ func (h *http1) fromCaller(p []byte) {
 func (h *http1) toCaller(p []byte) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.opaque && len(h.responses.held) == 0 {
+	out, from := []byte(nil), 0
+	for at := 0; at < len(p) && !h.opaque; {
+		n, started, err := 0, false, errNotHTTP1
+		if len(h.asked) > 0 {
+			n, started, err = h.responses.next(p[at:])
+		}
+		at += n
+		h.opaque = err != nil
+		if started && err == nil && h.status/100 != 1 && h.closing.Load() {
+			out = append(out, p[from:at]...)
+			out = append(out, closeField...)
+			from = at
+		}
+	}
+	if from == 0 {
 		return p
 	}
-	if h.opaque {
-		h.responses.held = append(h.responses.held, p...)
-		return h.takeHeld(nil)
-	}
-	var out []byte
-	owned := false
-	err := h.responses.feed(p, func(part []byte) {
-		switch {
-		case out == nil && len(part) >= len(p):
-			out = part
-		case !owned:
-			out, owned = append(make([]byte, 0, len(out)+len(p)), out...), true
-			fallthrough
-		default:
-			out = append(out, part...)
-		}
-	})
-	if err == nil {
-		return out
-	}
-	h.opaque = true
-	return h.takeHeld(out)
-}
-
-func (h *http1) takeHeld(after []byte) []byte {
-	out := append(after[:len(after):len(after)], h.responses.held...)
-	h.responses.held = nil
-	return out
-}
-
-// rest returns what is held still when the data for the caller end.
-func (h *http1) rest() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.opaque = true
-	return h.takeHeld(nil)
+	return append(out, p[from:]...)
 }
 
 // idle says that no request is under way.
 func (h *http1) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.opaque && len(h.methods) == 0 && h.requests.between() && h.responses.between()
+	return !h.opaque && len(h.asked) == 0 && h.requests.between() && h.responses.between()
 }
 
-// waiting returns the method of the request whose answer is next, empty if there
-// is none.
-func (h *http1) waiting() string {
+// waiting says whether a request has no answer yet, and whether it is a HEAD.
+func (h *http1) waiting() (waits, head bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.opaque || len(h.methods) == 0 {
-		return ""
+	if h.opaque || len(h.asked) == 0 {
+		return false, false
 	}
-	return h.methods[0]
+	return true, h.asked[0] == askHead
 }
 
-func (h *http1) requestHead(head []byte) (framing, []byte, error) {
-	head = bytes.TrimLeft(head, "\r\n")
-	line := requestLine.FindSubmatch(head)
-	if line == nil || len(h.methods) == maxPipelined {
-		return framing{}, nil, errNotHTTP1
+func (h *http1) request(l *line) error {
+	method, _, _ := bytes.Cut(l.first, []byte(" "))
+	version := string(l.last[max(0, len(l.last)-len(" HTTP/1.1")):])
+	if l.spaces != 2 || !isMethod(method) || version != " HTTP/1.1" && version != " HTTP/1.0" || len(h.asked) == maxPipelined {
+		return errNotHTTP1
 	}
-	f, _, err := bodyOf(head)
-	if err != nil || f.close {
-		return framing{}, nil, errNotHTTP1
+	kind := askOther
+	switch string(method) {
+	case "HEAD":
+		kind = askHead
+	case "CONNECT":
+		kind = askConnect
 	}
-	h.methods = append(h.methods, string(line[1]))
-	return f, nil, nil
+	h.asked = append(h.asked, kind)
+	return nil
 }
 
-func (h *http1) responseHead(head []byte) (framing, []byte, error) {
-	line := statusLine.FindSubmatch(head)
-	if line == nil || len(h.methods) == 0 {
-		return framing{}, nil, errNotHTTP1
+func (h *http1) requestBody(f framing) (framing, error) {
+	if f.close {
+		return framing{}, errNotHTTP1 // a request has no such body
 	}
-	status, _ := strconv.Atoi(string(line[1]))
-	method := h.methods[0]
-	if status == 101 || method == "CONNECT" && status/100 == 2 {
-		return framing{}, nil, errNotHTTP1 // another protocol from here on
+	return f, nil
+}
+
+func (h *http1) response(l *line) error {
+	status, ok := statusOf(l.first)
+	if !ok || status == 101 || h.asked[0] == askConnect && status/100 == 2 {
+		return errNotHTTP1 // or another protocol from here on
 	}
-	if status/100 == 1 {
-		h.methods = append([]string{method}, h.methods...) // the answer is still to come
-		return framing{}, head, nil
-	}
-	f, declared, err := bodyOf(head)
+	h.status = status
+	return nil
+}
+
+func (h *http1) responseBody(f framing) (framing, error) {
 	switch {
-	case err != nil:
-		return framing{}, nil, err
-	case method == "HEAD" || status == 204 || status == 304:
-		f = framing{}
-	case !declared:
-		f = framing{close: true}
+	case h.status/100 == 1 || h.asked[0] == askHead || h.status == 204 || h.status == 304:
+		return framing{}, nil
+	case !f.declared:
+		return framing{close: true}, nil
 	}
-	if h.closing.Load() {
-		head = withClose(head)
-	}
-	return f, head, nil
+	return f, nil
 }
 
-func (h *http1) answered() { h.methods = h.methods[1:] }
-
-// withClose returns a response's head with "Connection: close".
-func withClose(head []byte) []byte {
-	has := false
-	fields(head, func(name, value string) {
-		has = has || strings.EqualFold(name, "Connection") && strings.EqualFold(value, "close")
-	})
-	if has {
-		return head
+func (h *http1) answered() {
+	if h.status/100 != 1 { // or the answer is still to come
+		h.asked = h.asked[:copy(h.asked, h.asked[1:])]
 	}
-	status := lineEnd(head, 0)
-	out := make([]byte, 0, len(head)+len("Connection: close\r\n"))
-	out = append(out, head[:status]...)
-	out = append(out, "Connection: close\r\n"...)
-	return append(out, head[status:]...)
+}
+
+// isMethod says whether it is a token that may be a method.
+func isMethod(p []byte) bool {
+	for _, b := range p {
+		letter := 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z' || '0' <= b && b <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+.^_|~-`", rune(b)) {
+			return false
+		}
+	}
+	return len(p) > 0 && len(p) <= maxMethod
+}
+
+// maxMethod is more than any method has.
+const maxMethod = 32
+
+// statusOf returns the status in a response's first line.
+func statusOf(l []byte) (int, bool) {
+	const begin = "HTTP/1."
+	if len(l) < len("HTTP/1.1 200") || string(l[:len(begin)]) != begin || l[7] != '0' && l[7] != '1' || l[8] != ' ' {
+		return 0, false
+	}
+	status, err := strconv.ParseUint(string(l[9:12]), 10, 10)
+	return int(status), err == nil && status >= 100 && status < 600 && (len(l) == 12 || l[12] == ' ')
 }

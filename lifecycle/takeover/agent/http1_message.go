@@ -7,41 +7,41 @@ import (
 	"strings"
 )
 
-const (
-	maxHead = 64 << 10
-	maxLine = 4 << 10 // of a chunk's size or a trailer
-	// maxBegin is how much of a head says whether it may be one.
-	maxBegin = 64
-)
-
-var errNotHTTP1 = errors.New("not HTTP/1")
+var errNotHTTP1 = errors.New("not HTTP/1, or not clear")
 
 // framing says where the body of a message ends.
 type framing struct {
-	length  int64
-	chunked bool
-	close   bool // at the end of the connection
+	length   int64
+	chunked  bool
+	close    bool // at the end of the connection
+	declared bool // a field says so
 }
 
-// message follows one direction of HTTP/1 byte by byte.
+// message follows one direction of HTTP/1. It holds nothing of what it follows but
+// the beginning of a line, however long a head is. What can be read in two ways is an
+// error, so that nobody's view of where a message ends is taken for the other's.
 type message struct {
-	// begins says whether a head may begin like this. What may not is not held.
-	begins func(p []byte) bool
-	// head is called with each complete head, with its empty line, and returns the
-	// body's framing and what to hand on in the head's place.
-	head func(head []byte) (framing, []byte, error)
+	// start is called with each message's first line.
+	start func(l *line) error
+	// body is called after each head with what its fields declare, and returns the
+	// framing of the body.
+	body func(f framing) (framing, error)
 	// end is called after each whole message.
 	end func()
+	// blank says that empty lines may come before a message.
+	blank bool
 
-	state messageState
-	held  []byte // of a head or a line that is not complete
-	left  int64
+	state  messageState
+	line   line
+	fields fields
+	left   int64
 }
 
 type messageState int
 
 const (
-	inHead messageState = iota
+	inStart messageState = iota
+	inFields
 	inLength
 	inClose
 	inChunkSize
@@ -51,64 +51,75 @@ const (
 )
 
 // between says that a message has ended and nothing of the next one came.
-func (m *message) between() bool { return m.state == inHead && len(m.held) == 0 }
+func (m *message) between() bool { return m.state == inStart && m.line.length == 0 }
 
-// feed takes p and calls out with what to hand on. After an error nothing more may
-// be fed, and what was held is to be handed on as it is.
-func (m *message) feed(p []byte, out func([]byte)) error {
-	for len(p) > 0 {
-		switch m.state {
-		case inHead:
-			if len(m.held) < maxBegin && !m.begins(append(m.held[:len(m.held):len(m.held)], p[:min(len(p), maxBegin)]...)) {
-				m.held = append(m.held, p...)
-				return errNotHTTP1
-			}
-			head, rest, err := m.until(p, maxHead, headEnd)
-			if err != nil || head == nil {
-				return err
-			}
-			p = rest
-			frame, instead, err := m.head(head)
-			if err != nil {
-				out(head)
-				m.held = bytes.Clone(p)
-				return err
-			}
-			m.held = nil
-			out(instead)
-			m.begin(frame)
-		case inLength, inChunk:
-			n := min(int64(len(p)), m.left)
-			out(p[:n])
-			p = p[n:]
-			m.left -= n
-			if m.left > 0 {
-				break
-			}
-			if m.state == inLength {
-				m.finish()
-			} else {
-				m.state = inChunkEnd
-			}
-		case inClose:
-			out(p)
-			p = nil
-		case inChunkSize, inChunkEnd, inTrailer:
-			line, rest, err := m.until(p, maxLine, lineEnd)
-			if err != nil || line == nil {
-				return err
-			}
-			p = rest
-			out(line)
-			err = m.line(bytes.TrimRight(line, "\r\n"))
-			m.held = nil
-			if err != nil {
-				m.held = bytes.Clone(p)
-				return err
-			}
+// next follows p, which is not empty, up to where something ends, and returns how many
+// bytes that is. started says that it was a message's first line. After an error it
+// may not be called again.
+func (m *message) next(p []byte) (n int, started bool, err error) {
+	switch m.state {
+	case inClose:
+		return len(p), false, nil
+	case inLength, inChunk:
+		n := min(int64(len(p)), m.left)
+		m.left -= n
+		switch {
+		case m.left > 0:
+		case m.state == inChunk:
+			m.state = inChunkEnd
+		default:
+			m.finish()
 		}
+		return int(n), false, nil
 	}
-	return nil
+	end := bytes.IndexByte(p, '\n')
+	if end < 0 {
+		m.line.add(p)
+		return len(p), false, nil
+	}
+	m.line.add(p[:end])
+	started, err = m.lineEnded()
+	m.line.reset()
+	return end + 1, started, err
+}
+
+func (m *message) lineEnded() (started bool, err error) {
+	if !m.line.end() {
+		return false, errNotHTTP1
+	}
+	empty := m.line.length == 0
+	switch m.state {
+	case inStart:
+		if empty && m.blank {
+			return false, nil
+		}
+		m.state, m.fields = inFields, fields{}
+		return true, m.start(&m.line)
+	case inFields:
+		if !empty {
+			return false, m.fields.add(&m.line)
+		}
+		f, err := m.fields.framing()
+		if err == nil {
+			f, err = m.body(f)
+		}
+		if err == nil {
+			m.begin(f)
+		}
+		return false, err
+	case inTrailer:
+		if empty {
+			m.finish()
+		}
+	case inChunkEnd:
+		if !empty {
+			return false, errNotHTTP1
+		}
+		m.state = inChunkSize
+	case inChunkSize:
+		return false, m.chunk()
+	}
+	return false, nil
 }
 
 func (m *message) begin(f framing) {
@@ -125,110 +136,67 @@ func (m *message) begin(f framing) {
 }
 
 func (m *message) finish() {
-	m.state = inHead
+	m.state = inStart
 	m.end()
 }
 
-func (m *message) line(line []byte) error {
-	switch {
-	case m.state == inChunkEnd && len(line) == 0:
-		m.state = inChunkSize
-	case m.state == inTrailer && len(line) == 0:
-		m.finish()
-	case m.state == inTrailer:
-	case m.state == inChunkSize:
-		size, _, _ := bytes.Cut(line, []byte(";"))
-		n, err := strconv.ParseUint(strings.TrimSpace(string(size)), 16, 62)
-		if err != nil {
-			return errNotHTTP1
-		}
-		m.state, m.left = inChunk, int64(n)
-		if n == 0 {
-			m.state = inTrailer
-		}
-	default:
+func (m *message) chunk() error {
+	size, _, _ := bytes.Cut(m.line.first, []byte(";"))
+	n, err := strconv.ParseUint(strings.TrimRight(string(size), " \t"), 16, 62)
+	if err != nil {
 		return errNotHTTP1
+	}
+	m.state, m.left = inChunk, int64(n)
+	if n == 0 {
+		m.state = inTrailer
 	}
 	return nil
 }
 
-// until returns what is held and p up to the end that find finds, and the rest of
-// p. It holds p and returns nil if there is no end yet.
-func (m *message) until(p []byte, limit int, find func(p []byte, from int) int) (whole, rest []byte, err error) {
-	all, before := p, len(m.held)
-	if before > 0 {
-		m.held = append(m.held, p...)
-		all = m.held
+// fields are what a head says of its message's body.
+type fields struct {
+	length string // of Content-Length
+	coding string // of Transfer-Encoding, each with a comma before it
+}
+
+// add takes a field. A line that continues the one before, or has no clear name, is an
+// error: others read it in other ways (RFC 9112, section 5).
+func (f *fields) add(l *line) error {
+	name, rest, ok := bytes.Cut(l.first, []byte(":"))
+	if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t") {
+		return errNotHTTP1
 	}
-	end := find(all, max(0, before-3))
+	value := strings.Trim(string(rest), " \t")
 	switch {
-	case end > 0 && end <= limit:
-		return all[:end], p[end-before:], nil
-	case len(all) > limit:
-		err = errNotHTTP1
+	case bytes.EqualFold(name, []byte("Content-Length")):
+		if !l.whole() || value == "" || f.length != "" && f.length != value {
+			return errNotHTTP1
+		}
+		f.length = value
+	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+		if !l.whole() || len(f.coding)+len(value) > maxKept {
+			return errNotHTTP1
+		}
+		f.coding += "," + value
 	}
-	if before == 0 {
-		m.held = append(m.held, p...)
-	}
-	return nil, nil, err
+	return nil
 }
 
-// lineEnd returns the index behind the first line of p, -1 if it has no end.
-func lineEnd(p []byte, from int) int {
-	if i := bytes.IndexByte(p[from:], '\n'); i >= 0 {
-		return from + i + 1
-	}
-	return -1
-}
-
-// headEnd returns the index behind the first empty line of p that comes after
-// another line, -1 if there is none.
-func headEnd(p []byte, from int) int {
-	for i := from; i < len(p); i++ {
-		if p[i] != '\n' {
-			continue
-		}
-		if before := bytes.TrimSuffix(p[:i], []byte("\r")); bytes.HasSuffix(before, []byte("\n")) {
-			return i + 1
-		}
-	}
-	return -1
-}
-
-// fields calls f with the name and the value of each header field of a head.
-func fields(head []byte, f func(name, value string)) {
-	_, rest, _ := bytes.Cut(head, []byte("\n"))
-	for line := range bytes.Lines(rest) {
-		if name, value, ok := bytes.Cut(line, []byte(":")); ok {
-			f(string(name), strings.TrimSpace(string(value)))
-		}
-	}
-}
-
-// bodyOf returns the framing that a head's fields declare, and whether any do.
-func bodyOf(head []byte) (f framing, declared bool, err error) {
-	length, coding := "", ""
-	fields(head, func(name, value string) {
-		switch {
-		case strings.EqualFold(name, "Content-Length"):
-			if declared && length != "" && length != value {
-				err = errNotHTTP1
-			}
-			length, declared = value, true
-		case strings.EqualFold(name, "Transfer-Encoding"):
-			coding, declared = coding+","+value, true
-		}
-	})
+// framing is what the fields declare.
+func (f *fields) framing() (framing, error) {
 	switch {
-	case err != nil || !declared:
-		return framing{}, false, err
-	case coding != "":
-		last := strings.TrimSpace(coding[strings.LastIndex(coding, ",")+1:])
-		return framing{chunked: strings.EqualFold(last, "chunked"), close: !strings.EqualFold(last, "chunked")}, true, nil
+	case f.coding != "" && f.length != "":
+		return framing{}, errNotHTTP1
+	case f.coding != "":
+		last := strings.Trim(f.coding[strings.LastIndexByte(f.coding, ',')+1:], " \t")
+		chunked := strings.EqualFold(last, "chunked")
+		return framing{chunked: chunked, close: !chunked, declared: true}, nil
+	case f.length != "":
+		n, err := strconv.ParseUint(f.length, 10, 62)
+		if err != nil {
+			return framing{}, errNotHTTP1
+		}
+		return framing{length: int64(n), declared: true}, nil
 	}
-	n, err := strconv.ParseUint(length, 10, 62)
-	if err != nil {
-		return framing{}, false, errNotHTTP1
-	}
-	return framing{length: int64(n)}, true, nil
+	return framing{}, nil
 }

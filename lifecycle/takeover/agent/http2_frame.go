@@ -80,19 +80,18 @@ func goAway(last uint32) []byte {
 	return appendFrame(nil, frameGoAway, 0, 0, payload)
 }
 
-// readFrame reads one frame. The error matches errNotHTTP2 for one that is too long.
-func readFrame(r io.Reader) (frame, []byte, error) {
+// readFrameHead reads the head of a frame. The error matches errNotHTTP2 for one that
+// is too long.
+func readFrameHead(r io.Reader) (frame, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return frame{}, nil, err
+		return frame{}, err
 	}
 	f := parseFrame(head[:])
 	if f.length > maxFrameSize {
-		return frame{}, nil, errNotHTTP2
+		return frame{}, errNotHTTP2
 	}
-	payload := make([]byte, f.length)
-	_, err := io.ReadFull(r, payload)
-	return f, payload, err
+	return f, nil
 }
 
 // headerBlock returns the part of a HEADERS frame's payload that is compressed.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -11,8 +12,12 @@ import (
 )
 
 const (
-	// maxHeaders is the most that the compressed headers of a request may have.
+	// maxHeaders is the most that the compressed headers of a request may have, and
+	// maxHeader that a name or a value may have.
 	maxHeaders = 32 << 10
+	maxHeader  = 4 << 10
+	// maxRefusals is how many callers are refused at once.
+	maxRefusals = 256
 	// refuseLinger is how long the requests that come right after one that was
 	// refused are refused on the same connection.
 	refuseLinger = 500 * time.Millisecond
@@ -28,7 +33,7 @@ type refusal struct {
 	decoder *hpack.Decoder
 	encoded bytes.Buffer
 	encoder *hpack.Encoder
-	fields  []hpack.HeaderField
+	fields  headers
 	last    uint32 // the newest stream
 }
 
@@ -37,7 +42,7 @@ type refusal struct {
 func refuseHTTP2(c *caller, text string, greeted bool) {
 	r := &refusal{c: c, text: text}
 	r.encoder = newEncoder(&r.encoded)
-	r.decoder = newDecoder(&r.fields)
+	r.decoder = newDecoder(&r.fields, maxHeader)
 	if _, err := readPreface(c); err != nil {
 		return
 	}
@@ -52,19 +57,6 @@ func refuseHTTP2(c *caller, text string, greeted bool) {
 	if _, err := c.Write(goAway(r.last)); err == nil {
 		linger(c)
 	}
-}
-
-// newEncoder returns an encoder that any caller can follow, however small its table.
-func newEncoder(into *bytes.Buffer) *hpack.Encoder {
-	e := hpack.NewEncoder(into)
-	e.SetMaxDynamicTableSize(0)
-	return e
-}
-
-func newDecoder(into *[]hpack.HeaderField) *hpack.Decoder {
-	d := hpack.NewDecoder(4096, func(f hpack.HeaderField) { *into = append(*into, f) })
-	d.SetMaxStringLength(maxHeaders)
-	return d
 }
 
 func readPreface(c *caller) (string, error) {
@@ -84,58 +76,122 @@ func readPreface(c *caller) (string, error) {
 
 // one takes one frame.
 func (r *refusal) one() error {
-	f, payload, err := readFrame(r.c)
+	f, err := readFrameHead(r.c)
 	if err != nil {
 		return err
 	}
 	switch {
-	case f.kind == frameSettings && f.flags&flagAck == 0:
-		_, err = r.c.Write(appendFrame(nil, frameSettings, flagAck, 0, nil))
-	case f.kind == framePing && f.flags&flagAck == 0:
-		_, err = r.c.Write(appendFrame(nil, framePing, flagAck, 0, payload))
-	case f.kind == frameGoAway:
-		err = errRefused
 	case f.kind == frameHeaders:
-		err = r.headers(f, payload)
+		return r.headers(f)
+	case f.kind == framePing && f.flags&flagAck == 0:
+		var payload [8]byte
+		if f.length != len(payload) {
+			return errNotHTTP2
+		}
+		if _, err := io.ReadFull(r.c, payload[:]); err != nil {
+			return err
+		}
+		_, err = r.c.Write(appendFrame(nil, framePing, flagAck, 0, payload[:]))
+		return err
+	case f.kind == frameGoAway:
+		return errRefused
+	}
+	if err := discard(r.c, f.length); err != nil {
+		return err
+	}
+	if f.kind == frameSettings && f.flags&flagAck == 0 {
+		_, err = r.c.Write(appendFrame(nil, frameSettings, flagAck, 0, nil))
 	}
 	return err
 }
 
-func (r *refusal) headers(f frame, payload []byte) error {
-	block, err := headerBlock(f, payload)
+// headers takes a request and answers it.
+func (r *refusal) headers(f frame) error {
+	r.fields = headers{}
+	padding, err := r.padding(f)
 	if err != nil {
 		return err
 	}
-	for end := f; end.flags&flagEndHeaders == 0; {
-		var more []byte
-		if end, more, err = readFrame(r.c); err != nil {
+	body := f.length - padding.before - padding.after
+	if body < 0 {
+		return errNotHTTP2
+	}
+	err = r.block(body)
+	if err == nil {
+		err = discard(r.c, padding.after)
+	}
+	total := body
+	for end := f; err == nil && end.flags&flagEndHeaders == 0; {
+		if end, err = readFrameHead(r.c); err != nil {
 			return err
 		}
-		if end.kind != frameContinuation || len(block)+len(more) > maxHeaders {
+		if total += end.length; end.kind != frameContinuation || total > maxHeaders {
 			return errNotHTTP2
 		}
-		block = append(block[:len(block):len(block)], more...)
+		err = r.block(end.length)
 	}
-	r.fields = r.fields[:0]
-	if _, err := r.decoder.Write(block); err != nil {
-		return err
+	if err == nil {
+		err = r.decoder.Close()
 	}
-	if err := r.decoder.Close(); err != nil {
+	if err != nil && !errors.Is(err, hpack.ErrStringLength) {
 		return err
 	}
 	if f.stream <= r.last {
-		return nil // trailers
+		return err // trailers
 	}
 	if r.last == 0 {
 		r.c.SetDeadline(time.Now().Add(refuseLinger))
 	}
 	r.last = f.stream
-	answer := r.answer(f.stream, strings.HasPrefix(field(r.fields, "content-type"), "application/grpc"))
+	answer := r.answer(f.stream, strings.HasPrefix(r.fields.contentType, "application/grpc"))
 	if f.flags&flagEndStream == 0 {
 		answer = appendFrame(answer, frameReset, 0, f.stream, make([]byte, 4)) // NO_ERROR
 	}
-	_, err = r.c.Write(answer)
-	return err
+	// After a field that is too long nobody knows the state of the tables, and this
+	// request is the last one.
+	_, wrote := r.c.Write(answer)
+	return errors.Join(err, wrote)
+}
+
+// around is what stands before and behind a HEADERS frame's block, in bytes.
+type around struct{ before, after int }
+
+// padding reads what stands before the block.
+func (r *refusal) padding(f frame) (around, error) {
+	var a around
+	if f.flags&flagPadded != 0 {
+		a.before++
+	}
+	if f.flags&flagPriority != 0 {
+		a.before += 5
+	}
+	if a.before > f.length {
+		return around{}, errNotHTTP2
+	}
+	var b [6]byte
+	if _, err := io.ReadFull(r.c, b[:a.before]); err != nil {
+		return around{}, err
+	}
+	if f.flags&flagPadded != 0 {
+		a.after = int(b[0])
+	}
+	return a, nil
+}
+
+// block decodes the next n bytes of a block.
+func (r *refusal) block(n int) error {
+	var buf [512]byte
+	for n > 0 {
+		got, err := r.c.Read(buf[:min(n, len(buf))])
+		n -= got
+		if _, bad := r.decoder.Write(buf[:got]); bad != nil {
+			return bad
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *refusal) answer(stream uint32, grpc bool) []byte {
@@ -161,15 +217,6 @@ func appendHeaders(b []byte, buf *bytes.Buffer, e *hpack.Encoder, stream uint32,
 		e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
 	}
 	return appendFrame(b, frameHeaders, flags|flagEndHeaders, stream, buf.Bytes())
-}
-
-func field(fields []hpack.HeaderField, name string) string {
-	for _, f := range fields {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return ""
 }
 
 // percentEncode encodes a gRPC message (gRPC over HTTP/2, "Status-Message").

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -169,6 +170,93 @@ func TestMemoryIsBounded(t *testing.T) {
 		e.Process.Kill()
 	}
 	sending.Wait()
+}
+
+// More callers than are served send heads that do not end, to a process that reads, and
+// of HTTP/2 to an agent that nobody serves: it has no more than 64 MiB.
+func TestMemoryOfHostileHeads(t *testing.T) {
+	t.Parallel()
+	const callers, served = 2700, 2048
+	program := filepath.Join(t.TempDir(), "ends")
+	if out, err := exec.Command("go", "build", "-o", program, "./testdata/ends").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := []byte("GET / HTTP/1.1\r\nHost: api\r\nCookie: " + strings.Repeat("a", 60<<10))
+	frame := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 0, 0x40, 0, 1, 5, 0, 0, 0, 1) // a HEADERS frame of 16 KiB
+	frame = append(frame, 0x40, 0x7f, 0x81, 0x7e)                                             // whose first name has more than that
+	frame = append(frame, bytes.Repeat([]byte("a"), 16<<10-8)...)
+	for name, probes := range map[string][]string{"served": {wire.ProbeHTTP}, "unserved": {wire.ProbeGRPC, wire.ProbeHTTP}} {
+		session := newSession(signer, wire.Port{Number: 8080, Probes: probes})
+		session.Away = wire.Duration(10 * time.Minute) // however busy the machine is
+		first := head
+		if name == "unserved" {
+			session.Away, first = wire.Duration(time.Second), frame
+		}
+		doc, err := session.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "session.json")
+		if err := os.WriteFile(path, doc, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		agent := startEnd(t, program, "agent", path)
+		control, port := agent.line(t), agent.line(t)
+		read := make(chan struct{}, callers)
+		process, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { process.Close() })
+		if name == "served" {
+			go takeHeads(process, len(head), read)
+			workstation := startEnd(t, program, "workstation", control, process.Addr().String(), hex.EncodeToString(seed))
+			workstation.line(t)
+		}
+		var sending sync.WaitGroup
+		for range callers {
+			c, err := net.Dial("tcp", port)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			sending.Go(func() { c.Write(first) }) // some are sent away
+		}
+		sending.Wait()
+		if name == "served" {
+			for range served {
+				<-read
+			}
+		}
+		kib := agent.peak(t)
+		t.Logf("%s: %d KiB", name, kib)
+		if kib > maxMemory {
+			t.Errorf("%s: the agent had %d KiB", name, kib)
+		}
+		agent.Process.Kill()
+	}
+}
+
+// takeHeads reads n bytes of each connection, and goes on reading.
+func takeHeads(process net.Listener, n int, read chan<- struct{}) {
+	for {
+		c, err := process.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if _, err := io.CopyN(io.Discard, c, int64(n)); err == nil {
+				read <- struct{}{}
+			}
+			io.Copy(io.Discard, c)
+		}()
+	}
 }
 
 // exchange sends n bytes each way.

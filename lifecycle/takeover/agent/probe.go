@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
@@ -20,8 +18,8 @@ const (
 	// tcpSniffTime is the same where the kubelet only connects and goes. It is added
 	// to a connection on which the process speaks first.
 	tcpSniffTime = 20 * time.Millisecond
-	// maxProbe is more than a probe's request has.
-	maxProbe = 16 << 10
+	// maxProbe is more than a probe's request has up to its user agent.
+	maxProbe = 4 << 10
 
 	probeAgent  = "kube-probe/"
 	healthCheck = "/grpc.health.v1.Health/Check"
@@ -59,8 +57,8 @@ func sniff(c *caller, port wire.Port) sniffed {
 			if !http {
 				return somebody
 			}
-			if end := headEnd(c.ahead, 0); end > 0 {
-				if !isHTTPProbe(c.ahead[:end]) {
+			if agent, known := userAgent(c.ahead); known {
+				if !strings.HasPrefix(agent, probeAgent) {
 					return somebody
 				}
 				answerHTTP1(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"+
@@ -86,12 +84,24 @@ func leftSilently(c *caller) sniffed {
 	return answered
 }
 
-func isHTTPProbe(head []byte) bool {
-	probe := false
-	fields(head, func(name, value string) {
-		probe = probe || strings.EqualFold(name, "User-Agent") && strings.HasPrefix(value, probeAgent)
-	})
-	return probe
+// userAgent returns the first user agent of a head that may not be complete, and
+// whether that is known by now.
+func userAgent(head []byte) (agent string, known bool) {
+	_, rest, _ := bytes.Cut(head, []byte("\n"))
+	for {
+		field, after, ok := bytes.Cut(rest, []byte("\n"))
+		if !ok {
+			return "", false
+		}
+		name, value, _ := bytes.Cut(field, []byte(":"))
+		switch {
+		case len(bytes.TrimRight(field, "\r")) == 0:
+			return "", true
+		case bytes.EqualFold(name, []byte("User-Agent")):
+			return string(bytes.TrimSpace(value)), true
+		}
+		rest = after
+	}
 }
 
 // sniffGRPC answers the caller's preface, since a gRPC client sends no request
@@ -119,7 +129,7 @@ func sniffGRPC(c *caller, deadline time.Time) sniffed {
 // request is the first request of a connection of HTTP/2.
 type request struct {
 	stream uint32
-	fields []hpack.HeaderField
+	fields headers
 }
 
 var errMore = errors.New("more has to be read")
@@ -144,7 +154,7 @@ func firstRequest(p []byte) (request, error) {
 				return request{}, errNotHTTP2
 			}
 			r := request{stream: f.stream}
-			decoder := newDecoder(&r.fields)
+			decoder := newDecoder(&r.fields, maxProbe)
 			if _, err := decoder.Write(block); err != nil || decoder.Close() != nil {
 				return request{}, errNotHTTP2
 			}
@@ -157,7 +167,7 @@ func firstRequest(p []byte) (request, error) {
 }
 
 func isGRPCProbe(r request) bool {
-	return field(r.fields, ":path") == healthCheck && strings.HasPrefix(field(r.fields, "user-agent"), probeAgent)
+	return r.fields.path == healthCheck && strings.HasPrefix(r.fields.userAgent, probeAgent)
 }
 
 // answerGRPCProbe answers Check with SERVING, and closes the connection.

@@ -16,59 +16,55 @@ import (
 )
 
 const (
-	// maxCallers is how many connections are accepted at once, and maxOpen how many
-	// of them are joined with the workstation: more wait, so that memory is bounded.
-	maxCallers = 4096
-	maxOpen    = 2048
-
-	// retryFirst and retryMost are how long a connection waits before it is offered
-	// again to a process that was down.
-	retryFirst = 20 * time.Millisecond
-	retryMost  = 500 * time.Millisecond
+	// maxCallers is how many connections are open to the process or wait for it, and
+	// maxLobby how many more may be there: memory is bounded by both.
+	maxCallers = 2048
+	maxLobby   = 512
 )
 
 // callers serves the container's ports.
 type callers struct {
 	session wire.Session
+	away    time.Duration
 	gate    *gate
 	down    *down
 	relay   *relay.Relay
+	refuser *refuser
 	log     *slog.Logger
 
-	accepted chan struct{} // one for each caller
-	open     chan struct{} // one for each that is joined
-	leaving  atomic.Bool
+	lobby   lobby
+	places  chan struct{} // one for each caller who has one
+	leaving atomic.Bool
+	parked  context.Context // ends when nobody may wait any more
+	release context.CancelFunc
 
 	mu    sync.Mutex
 	conns map[*followed]struct{}
 	group sync.WaitGroup
+	opens sync.WaitGroup // they end with the streams at the latest
 }
 
 func newCallers(session wire.Session, g *gate, log *slog.Logger) *callers {
-	return &callers{
-		session: session, gate: g, log: log, down: newDown(time.Duration(session.Away)), relay: relay.New(relay.Config{}),
-		accepted: make(chan struct{}, maxCallers), open: make(chan struct{}, maxOpen),
-		conns: make(map[*followed]struct{}),
+	away := time.Duration(session.Away)
+	c := &callers{
+		session: session, away: away, gate: g, log: log, down: newDown(away), relay: relay.New(relay.Config{}), refuser: newRefuser(),
+		lobby: lobby{most: maxLobby}, places: make(chan struct{}, maxCallers), conns: make(map[*followed]struct{}),
 	}
+	c.parked, c.release = context.WithCancel(context.Background())
+	return c
 }
 
 // serve accepts the callers of a port until listener is closed. They may go on after
-// that: wait waits for them.
+// that: wait waits for them. It always accepts: one of them may be a probe.
 func (c *callers) serve(ctx context.Context, listener net.Listener, port wire.Port) {
 	accept(ctx, listener, c.log, func(conn net.Conn) {
-		select {
-		case c.accepted <- struct{}{}:
-		case <-ctx.Done():
-			conn.Close()
-			return
-		}
 		f := follow(&caller{Conn: conn}, &c.leaving)
 		c.mu.Lock()
 		c.conns[f] = struct{}{}
 		c.mu.Unlock()
+		inside, leave := c.lobby.enter(c.parked)
 		c.group.Go(func() {
-			defer func() { <-c.accepted }()
-			c.call(ctx, f, port)
+			c.call(ctx, f, port, inside, leave)
 			c.mu.Lock()
 			delete(c.conns, f)
 			c.mu.Unlock()
@@ -76,43 +72,29 @@ func (c *callers) serve(ctx context.Context, listener net.Listener, port wire.Po
 	})
 }
 
-// call serves one caller to the end.
-func (c *callers) call(ctx context.Context, f *followed, port wire.Port) {
+// call serves one caller to the end. It is in the lobby, until it leaves.
+func (c *callers) call(ctx context.Context, f *followed, port wire.Port, inside context.Context, leave func()) {
 	defer f.Close()
+	defer leave()
 	stop := context.AfterFunc(ctx, func() { relay.Reset(f.caller) })
 	defer stop()
-	greeted := false
-	switch sniff(f.caller, port) {
-	case answered:
-		return
-	case terminated:
-		greeted = true
-		f.terminated()
-	}
-	select {
-	case c.open <- struct{}{}:
-		defer func() { <-c.open }()
-	case <-ctx.Done():
+	wait := patience{left: c.away, delay: retryFirst}
+	if !c.admit(f, port, inside, &wait) {
 		return
 	}
-	for delay := retryFirst; ; {
-		s := c.gate.wait(ctx)
-		if s == nil {
-			refuse(f.caller, unserved(c.session), greeted)
+	defer func() { <-c.places }()
+	leave()
+	for {
+		o, pending := c.offer(ctx, f, port.Number, &wait)
+		if o.channel == nil {
+			c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
+			c.settle(pending)
 			return
-		}
-		channel, requests, err := s.open(port.Number, f.RemoteAddr().String())
-		if err != nil {
-			if !c.again(ctx, err, port.Number, delay) {
-				refuse(f.caller, unserved(c.session), greeted)
-				return
-			}
-			delay = min(2*delay, retryMost)
-			continue
 		}
 		c.down.up(port.Number)
 		f.join()
-		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: channel, Requests: requests, KeepUnanswered: true})
+		joined := time.Now()
+		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: o.channel, Requests: o.requests, KeepUnanswered: true})
 		if !result.Kept || !errors.Is(err, relay.ErrCut) {
 			return
 		}
@@ -120,26 +102,101 @@ func (c *callers) call(ctx context.Context, f *followed, port wire.Port) {
 			c.apologize(f)
 			return
 		}
+		wait.served(time.Since(joined))
 	}
 }
 
-// again says whether a connection that was not taken is to be offered again, after
-// a pause: the stream may have broken, or the process is down for a while.
-func (c *callers) again(ctx context.Context, err error, port uint16, d time.Duration) bool {
-	var rejected *ssh.OpenChannelError
-	if errors.As(err, &rejected) && !c.down.wait(port) {
+// admit answers a probe, and gets a place for anybody else. It returns false if the
+// caller was answered.
+func (c *callers) admit(f *followed, port wire.Port, inside context.Context, wait *patience) bool {
+	keep := context.AfterFunc(inside, func() {
+		if c.parked.Err() == nil {
+			f.caller.Conn.Close() // others need its place in the lobby
+		}
+	})
+	defer keep()
+	switch sniff(f.caller, port) {
+	case answered:
+		return false
+	case terminated:
+		f.terminated()
+	}
+	select {
+	case c.places <- struct{}{}:
+		return true
+	default:
+	}
+	waiting, met := wait.begin(inside)
+	defer met()
+	keep()
+	select {
+	case c.places <- struct{}{}:
+		return true
+	case <-waiting.Done():
+		turnAway(f.caller, crowded(c.session))
 		return false
 	}
-	pause(ctx, d)
-	return ctx.Err() == nil
+}
+
+// offer offers a connection until the workstation takes it, or the caller has waited
+// for long enough: then there is no channel. One that is pending still must be settled.
+func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *patience) (o opened, pending <-chan opened) {
+	waiting, met := wait.begin(c.parked)
+	defer met()
+	if wait.again {
+		wait.pause(waiting)
+	}
+	late, cancel := context.WithTimeout(ctx, wait.left)
+	defer cancel()
+	for {
+		s := c.gate.wait(waiting)
+		if s == nil {
+			return opened{}, nil
+		}
+		offered := time.Now()
+		// It is waited for also when nobody may wait any more: it is on its way.
+		opening := s.open(&c.opens, port, f.RemoteAddr().String())
+		select {
+		case o = <-opening:
+		case <-late.Done():
+			c.down.wait(port, offered)
+			return opened{}, opening
+		}
+		if o.err == nil {
+			return o, nil
+		}
+		var rejected *ssh.OpenChannelError
+		if errors.As(o.err, &rejected) && rejected.Reason == ssh.ConnectionFailed && !c.down.wait(port, offered) {
+			return opened{}, nil
+		}
+		if wait.pause(waiting); waiting.Err() != nil {
+			return opened{}, nil
+		}
+	}
+}
+
+// settle waits until the workstation has answered for a channel that nobody waits for
+// any more, and closes it: there are never more than there are places.
+func (c *callers) settle(pending <-chan opened) {
+	if pending == nil {
+		return
+	}
+	select {
+	case o := <-pending:
+		if o.err == nil {
+			o.channel.Close()
+			ssh.DiscardRequests(o.requests)
+		}
+	case <-c.parked.Done(): // and soon the stream is over
+	}
 }
 
 // apologize answers a caller whose request was under way when the stream broke, and
 // who has not got a byte of its answer.
 func (c *callers) apologize(f *followed) {
 	if f.http1 != nil {
-		if method := f.http1.waiting(); method != "" {
-			refuseHTTP1(f.caller, method, unserved(c.session))
+		if waits, head := f.http1.waiting(); waits {
+			refuseHTTP1(f.caller, head, interrupted(c.session))
 			return
 		}
 	}

@@ -69,5 +69,46 @@ func received(sent []byte, seed byte, port wire.Port) (verdict sniffed, got []by
 }
 
 func refusedAll(sent []byte, seed byte) {
-	talk(sent, seed, func(c *caller) { refuse(c, "nobody serves", false) })
+	talk(sent, seed, func(c *caller) { newRefuser().refuse(c, answer{text: "nobody serves"}, false) })
 }
+
+// Whoever sends headers that stand for very many, or one that is longer than the agent
+// keeps, gets the answer still.
+func TestManyHeadersAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]func(*hpack.Encoder, *bytes.Buffer){
+		"many": func(_ *hpack.Encoder, block *bytes.Buffer) {
+			for block.Len() < maxFrameSize-1 {
+				block.WriteByte(0x80 | 62) // the newest field of the table
+			}
+		},
+		"long": func(encoder *hpack.Encoder, _ *bytes.Buffer) {
+			encoder.WriteField(hpack.HeaderField{Name: "cookie", Value: strings.Repeat("~", maxHeader+1)})
+		},
+	} {
+		var block, said bytes.Buffer
+		encoder := hpack.NewEncoder(&block)
+		encoder.WriteField(hpack.HeaderField{Name: "content-type", Value: "application/grpc"})
+		encoder.WriteField(hpack.HeaderField{Name: "x", Value: strings.Repeat("y", 3000)})
+		fill(encoder, &block)
+		frames := appendFrame([]byte(preface), frameSettings, 0, 0, nil)
+		frames = appendFrame(frames, frameHeaders, flagEndStream|flagEndHeaders, 1, block.Bytes())
+		near, far := net.Pipe()
+		go func() {
+			near.Write(frames)
+			near.Close()
+		}()
+		newRefuser().refuse(&caller{Conn: answers{far, &said}}, answer{text: "nobody serves"}, false)
+		if !bytes.Contains(said.Bytes(), []byte("nobody")) && !bytes.Contains(said.Bytes(), hpack.AppendHuffmanString(nil, "nobody serves")) {
+			t.Errorf("%s: it was answered %q", name, said.Bytes())
+		}
+	}
+}
+
+// answers keeps what is written.
+type answers struct {
+	net.Conn
+	said *bytes.Buffer
+}
+
+func (a answers) Write(p []byte) (int, error) { return a.said.Write(p) }

@@ -7,8 +7,9 @@ import "embed"
 // Sources are the files that the agent's program is built from, by their paths from
 // this package's folder. This file is none of them: the program does not carry them.
 //
-//go:embed accept.go agent.go answer.go caller.go doc.go down.go gate.go http1.go http1_message.go
-//go:embed http2.go http2_frame.go http2_refuse.go probe.go serve.go stream.go
+//go:embed accept.go agent.go answer.go caller.go doc.go down.go followed.go gate.go http1.go http1_line.go
+//go:embed http1_message.go http2.go http2_frame.go http2_headers.go http2_refuse.go lobby.go patience.go probe.go
+//go:embed serve.go stream.go
 //go:embed pharos-agent/main.go
 //go:embed relay/buffer.go relay/credit.go relay/doc.go relay/relay.go relay/requests.go relay/transport.go
 //go:embed wire/check.go wire/doc.go wire/session.go wire/wire.go

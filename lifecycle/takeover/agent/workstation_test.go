@@ -189,13 +189,13 @@ func (w *workstation) request(name string) {
 
 // keep gives signs of life until the stream ends.
 func (w *workstation) keep() {
-	go func() {
+	w.served.Go(func() {
 		for tick := time.Tick(wire.KeepaliveInterval); ; <-tick {
 			if _, _, err := w.conn.SendRequest(wire.RequestKeepalive, true, nil); err != nil {
 				return
 			}
 		}
-	}()
+	})
 }
 
 // serving connects a workstation that serves.

@@ -34,7 +34,8 @@
 //
 // # The end
 //
-// When ctx ends, no new connections are taken, and those that are open have Config.Drain to end before they are cut off.
+// When ctx ends, no new connections are taken: those that wait for the process go on waiting in the agents. Those that are
+// open have Config.Drain to end before they are cut off.
 // When Run returns, all that it started has ended.
 //
 // # Rights

@@ -38,7 +38,8 @@ type link struct {
 	open     atomic.Int64
 	idle     chan struct{} // something is sent when open becomes 0
 	draining atomic.Bool
-	ending   atomic.Bool
+	taking   context.Context // ends when no new connections are taken
+	refuse   context.CancelFunc
 
 	mu    sync.Mutex
 	cause error
@@ -86,6 +87,7 @@ func (p *peer) connect(ctx context.Context, restarts int32) error {
 	l.ssh = client
 
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
+	l.taking, l.refuse = context.WithCancel(alive)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer end()
@@ -304,7 +306,7 @@ func (l *link) gate(ctx context.Context) error {
 
 // drain lets the connections end, for so long.
 func (l *link) drain(patience time.Duration) {
-	l.ending.Store(true)
+	l.refuse()
 	select {
 	case <-l.peer.gone:
 		return

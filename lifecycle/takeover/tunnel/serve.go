@@ -11,8 +11,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
-// dialTimeout bounds Config.Dial. The agent's patience is its own.
-const dialTimeout = 20 * time.Second
+// dialShare is the part of the time that callers wait for which Config.Dial may take, so that the agent hears of a process
+// that does not answer while they do, and can answer for it.
+const dialShare = 4
 
 // serve carries one connection to its end.
 func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
@@ -26,17 +27,17 @@ func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
 		}
 	}()
 	t := l.peer.tunnel
-	port, err := l.wanted(ctx, channel)
+	port, err := l.wanted(channel)
 	if err != nil {
-		_ = channel.Reject(ssh.ConnectionFailed, "the workstation does not take it")
+		_ = channel.Reject(l.reason(), "the workstation does not take it")
 		return
 	}
-	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
+	dialing, cancel := context.WithTimeout(l.taking, time.Duration(t.config.Session.Away)/dialShare)
 	defer cancel()
 	conn, err := t.config.Dial(dialing, port)
 	if err != nil {
 		t.log.Debug("the local process does not take a connection", "pod", l.peer.name, "port", port, "error", err)
-		_ = channel.Reject(ssh.ConnectionFailed, "the local process does not take it")
+		_ = channel.Reject(l.reason(), "the local process does not take it")
 		return
 	}
 	// It ends with the stream, also where the process takes no more bytes.
@@ -51,8 +52,16 @@ func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
 	t.log.Debug("a connection has ended", "pod", l.peer.name, "port", port, "received", result.Received, "sent", result.Sent, "error", err)
 }
 
+// reason is why a connection is not taken: the process does not take it, or the tunnel ends, which says nothing of it.
+func (l *link) reason() ssh.RejectionReason {
+	if l.taking.Err() != nil {
+		return ssh.ResourceShortage
+	}
+	return ssh.ConnectionFailed
+}
+
 // wanted returns the port of a connection, once it may be served.
-func (l *link) wanted(ctx context.Context, channel ssh.NewChannel) (uint16, error) {
+func (l *link) wanted(channel ssh.NewChannel) (uint16, error) {
 	var c wire.Connection
 	if channel.ChannelType() != wire.ChannelConnection {
 		return 0, errors.New("it is no connection")
@@ -74,12 +83,9 @@ func (l *link) wanted(ctx context.Context, channel ssh.NewChannel) (uint16, erro
 		}
 		select {
 		case <-serving:
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+		case <-l.taking.Done():
+			return 0, context.Cause(l.taking)
 		}
 	}
-	if l.ending.Load() {
-		return 0, errors.New("the tunnel ends")
-	}
-	return uint16(c.Port), nil
+	return uint16(c.Port), context.Cause(l.taking)
 }

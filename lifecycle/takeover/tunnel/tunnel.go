@@ -23,10 +23,6 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/portforward"
 )
 
-// shared is how many bytes may be under way to one workload's callers, beside a little for each connection: as many as the
-// way to a distant cluster holds, and as an agent within a small container's limit can take.
-const shared = 8 << 20
-
 // DefaultDrain is how long open connections have to end when a Tunnel ends.
 const DefaultDrain = 5 * time.Second
 
@@ -44,8 +40,9 @@ type Config struct {
 	// Signer has the private half of Session.Key.
 	Signer ssh.Signer
 	// Dial connects to the local process, for a port of the container. An error says that the process does not take the
-	// connection now; it is logged, not sent. It is called by several goroutines at once. A *net.TCPConn, or what has its
-	// methods CloseWrite and SetLinger, is closed and cut off as the other end was.
+	// connection now; it is logged, not sent, and Dial is called again for a caller who waits still. Its context ends after a
+	// part of the time that callers wait for, or when Run's does. It is called by several goroutines at once. A *net.TCPConn,
+	// or what has its methods CloseWrite and SetLinger, is closed and cut off as the other end was.
 	Dial func(ctx context.Context, port uint16) (net.Conn, error)
 	// Permit, if not nil, is called before a new stream serves, and before Serve has one do so. While it returns an error, the
 	// agent stays on hold and it is called again, every second.
@@ -106,7 +103,7 @@ func New(c Config) (*Tunnel, error) {
 		c.Drain = DefaultDrain
 	}
 	t := &Tunnel{
-		config: c, log: c.Log, relay: relay.New(relay.Config{Shared: shared}),
+		config: c, log: c.Log, relay: relay.New(relay.Config{}),
 		serving: make(chan struct{}), peers: map[types.UID]*peer{}, changed: make(chan struct{}, 1),
 	}
 	close(t.serving)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -303,5 +304,40 @@ func TestReplacedDeployment(t *testing.T) {
 	state := r.await(t, func(s tunnel.State) bool { return s.Err != nil })
 	if !strings.Contains(state.Err.Error(), "replaced") {
 		t.Error(state.Err)
+	}
+}
+
+// What waits for the process does not hold the tunnel's end up, waits in the agent from
+// then on, and is served by the next tunnel.
+func TestEndDoesNotWaitForTheProcess(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	p := newProcess(t, echo)
+	config := s.tunnelConfig(p)
+	config.Drain = patience
+	dialling := make(chan time.Duration, 100)
+	config.Dial = func(ctx context.Context, _ uint16) (net.Conn, error) {
+		deadline, _ := ctx.Deadline()
+		dialling <- time.Until(deadline)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	r := start(t, config)
+	pod := r.await(t, connected(1)).Pods[0].Name
+	c := s.call(t, pod)
+	if _, err := io.WriteString(c, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	if left := <-dialling; left > time.Duration(s.session.Away)/4 {
+		t.Errorf("the process has %s to answer, and the caller waits for %s", left, time.Duration(s.session.Away))
+	}
+	begun := time.Now()
+	r.end()
+	if took := time.Since(begun); took > patience/2 {
+		t.Errorf("the end took %s", took)
+	}
+	start(t, s.tunnelConfig(p))
+	if got := ask(t, c, ""); got != "hello" {
+		t.Errorf("got %q", got)
 	}
 }

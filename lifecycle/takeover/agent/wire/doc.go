@@ -32,9 +32,10 @@
 // For each connection that the agent accepts it opens a channel of the type
 // pharos-connection@pharos.dev with [Connection] as its payload (ssh.Marshal). The
 // workstation accepts it when the local process has accepted, and rejects it with
-// ssh.ConnectionFailed otherwise: the agent tries again until the process has been
-// away for [Session.Away], and answers for it from then on. The channel's data are
-// the connection's bytes. In each direction, on the channel and without want-reply:
+// ssh.ConnectionFailed otherwise, in a part of [Session.Away]: the agent tries again
+// until the process has been away for that long, and answers for it from then on.
+// ssh.ResourceShortage says nothing of the process: the workstation is about to end.
+// The channel's data are the connection's bytes. In each direction, on the channel and without want-reply:
 //
 //	consumed@pharos.dev   Consumed: so many more bytes were handed on
 //	report@pharos.dev     no payload: the sender waits, and asks for consumed

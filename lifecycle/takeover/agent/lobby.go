@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// lobby has the callers who have no place yet: it is not known whether they are
+// probes, or all places are taken. Whoever comes gets in, so that probes are answered
+// however many callers there are: when it is full the oldest has to go, and a probe has
+// said what it wants long before it is that.
+type lobby struct {
+	most int
+
+	mu     sync.Mutex
+	inside list.List // of context.CancelFunc, the oldest first
+}
+
+// enter lets a caller in. The context ends with ctx, and when the caller has to go.
+func (l *lobby) enter(ctx context.Context) (inside context.Context, leave func()) {
+	inside, cancel := context.WithCancel(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inside.Len() == l.most {
+		oldest := l.inside.Front()
+		l.inside.Remove(oldest).(context.CancelFunc)()
+	}
+	e := l.inside.PushBack(cancel)
+	return inside, func() {
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.inside.Remove(e)
+	}
+}
