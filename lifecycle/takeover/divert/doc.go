@@ -28,8 +28,10 @@
 //
 // Each field has three values: the one before, the agent's and the live one. What is
 // still the agent's becomes the one before; what is neither somebody else has written
-// since, and it is kept and named. Nothing is touched where the UID is another one, or
-// the image neither the agent's, which is known by its digest, nor the one before.
+// since, and it is kept and named. Each is judged by itself: who set another image finds
+// it with the command that Git declares. Images are known by their digests, wherever
+// admission has them pulled from. Nothing is touched where the UID is another one, or
+// the image the agent of another session.
 //
 // The values are written under the field manager pharos.takeover. A write takes
 // its fields from everybody else in metadata.managedFields; the next delivery by
@@ -42,6 +44,9 @@
 //
 //   - A late diversion, on its way while it was put back already, does nothing: each
 //     change of a Deployment's spec or annotations makes another generation.
+//   - A diversion that is made again, since its process goes on after it was killed, is
+//     left as it stands whatever else was changed, and what others have put back of it
+//     is diverted again. Where they have put other values, ErrOverwritten names them.
 //   - Whatever else changes those between the plan and the patch, an autoscaler for
 //     example, makes it ErrChanged: it is planned again.
 //   - After an answer that was lost the Deployment is read: what stands there counts.
@@ -53,7 +58,9 @@
 // pods in the network of their node, on Windows, with a port of the node and no room to
 // roll, or with a volume where the agent is; images that are not named by digest, or
 // that no node pulls. Examine asks the cluster for autoscalers and disruption budgets,
-// and has it try a pod of the agent's with admission and quota. What Plan and Examine
+// and has it try a pod of the agent's with admission and quota. Admission may add to
+// pods, and have images pulled from a mirror; what puts another image in the agent's
+// place is refused. What Plan and Examine
 // warn of, happens: init containers run again, ephemeral volumes begin empty, an
 // autoscaler goes by what the agents use. A PodDisruptionBudget does not hold a rollout
 // up, which deletes pods and evicts none.

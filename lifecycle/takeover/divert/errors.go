@@ -12,6 +12,9 @@ var (
 	// ErrChanged is returned when the Deployment is not any more what was planned
 	// with. Nothing was written: plan again.
 	ErrChanged = errors.New("it was changed meanwhile")
+	// ErrOverwritten is returned when somebody else has put other values in the place of
+	// the agent's. Nothing was written: what they left of the agent is to be restored.
+	ErrOverwritten = errors.New("somebody has changed what the agent needs")
 	// ErrGone is returned when the Deployment does not exist, or when the one of this
 	// name is another one.
 	ErrGone = errors.New("it is not there any more")

@@ -52,6 +52,10 @@ func (w *Writer) autoscalers(ctx context.Context, p *plan) error {
 			p.refuse("Let its minReplicas be 1 or more for as long as it is taken over.", "HorizontalPodAutoscaler %s/%s scales %s down to no pod, which an idle agent is", a.Namespace, a.Name, p.Subject)
 			continue
 		}
+		if keda := a.Labels["scaledobject.keda.sh/name"]; keda != "" {
+			p.warning("ScaledObject %s/%s scales %s, down to no pod if its minReplicaCount is 0: nobody is served meanwhile", a.Namespace, keda, p.Subject)
+			continue
+		}
 		p.warning("HorizontalPodAutoscaler %s/%s goes by what the agents use, and not by what the process on the workstation does: it will scale down", a.Namespace, a.Name)
 	}
 	return nil
@@ -102,12 +106,14 @@ func (w *Writer) pod(ctx context.Context, p *plan, d Diversion) error {
 	if err != nil {
 		return err
 	}
+	var made corev1.Pod
 	err = kubeclient.Retry(ctx, func() error {
 		return client.Post().MaxRetries(0).Namespace(p.Namespace).Resource("pods").Param("dryRun", metav1.DryRunAll).
-			SetHeader("Content-Type", runtime.ContentTypeJSON).Body(doc).Do(ctx).Error()
+			SetHeader("Content-Type", runtime.ContentTypeJSON).Body(doc).Do(ctx).Into(&made)
 	})
 	switch {
 	case err == nil:
+		p.made(made, d)
 	case strings.Contains(fmt.Sprint(err), "exceeded quota: "): // the quota admission has no cause for it
 		if p.away() > 0 {
 			p.warning("the namespace's quota has no room for one pod more; an old one has to go first: %v", err)
@@ -116,12 +122,26 @@ func (w *Writer) pod(ctx context.Context, p *plan, d Diversion) error {
 		p.refuse(kubeclient.ForbiddenAdvice(err, p.Namespace, ""), "a rollout of %s needs room for one pod more: %v", p.Subject, err)
 	case forbidden(err):
 		p.warning("it is not known whether the cluster accepts a pod of the agent's: to create pods in %s is forbidden", p.Namespace)
-	case final(err):
-		p.refuse("What is in the way is an admission webhook or a policy of the cluster.", "the cluster does not accept a pod of the agent's: %v", err)
+	case final(err), webhookAdvice(err) != "":
+		p.refuse(refusalAdvice(err, p.Namespace), "the cluster does not accept a pod of the agent's: %v", err)
 	default:
 		return fmt.Errorf("try a pod of the agent's for %s: %w", p.Subject, err)
 	}
 	return nil
+}
+
+// made looks at the pod that admission would make of one of the agent's. Containers and
+// annotations that it adds are no matter, and nor is where it has the image pulled from.
+func (p *plan) made(pod corev1.Pod, d Diversion) {
+	for _, c := range pod.Spec.Containers {
+		switch {
+		case c.Name != d.Container:
+		case !d.IsAgent(c.Image):
+			p.refuse(admissionAdvice, "the cluster runs image %q in container %q of its pods, in place of the agent's", c.Image, c.Name)
+		case c.ImagePullPolicy == corev1.PullNever:
+			p.refuse(admissionAdvice, "the cluster gives container %q of its pods the imagePullPolicy Never, so that no node would get the agent", c.Name)
+		}
+	}
 }
 
 // forbidden says whether it is authorization that refused, and not admission.

@@ -48,7 +48,9 @@ func TestExamine(t *testing.T) {
 				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(int32(80))}}}},
 		}}
 	}
-	for _, a := range []*autoscalingv2.HorizontalPodAutoscaler{scale("api", "api"), scale("web", "web")} {
+	keda := scale("keda-hpa-orders", "api") // as KEDA makes it of a ScaledObject
+	keda.Labels = map[string]string{"scaledobject.keda.sh/name": "orders"}
+	for _, a := range []*autoscalingv2.HorizontalPodAutoscaler{scale("api", "api"), scale("web", "web"), keda} {
 		if _, err := b.admin.AutoscalingV2().HorizontalPodAutoscalers(b.namespace).Create(t.Context(), a, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func TestExamine(t *testing.T) {
 		}
 	}
 	refusals, warnings := b.examine(w, d)
-	if refusals != "[]" || strings.Count(warnings, "HorizontalPodAutoscaler") != 1 || strings.Count(warnings, "PodDisruptionBudget") != 1 || strings.Contains(warnings, "web") {
+	if refusals != "[]" || strings.Count(warnings, "HorizontalPodAutoscaler") != 1 || strings.Count(warnings, "ScaledObject "+b.namespace+"/orders scales") != 1 || strings.Count(warnings, "PodDisruptionBudget") != 1 || strings.Contains(warnings, "web") {
 		t.Errorf("got %s, %s", refusals, warnings)
 	}
 	// A disruption budget does not hold up the rollout, and this is how it is known.

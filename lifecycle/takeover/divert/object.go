@@ -3,6 +3,7 @@ package divert
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
@@ -69,14 +70,16 @@ func child(v any, names ...string) any {
 	return v
 }
 
-// same says whether a value that was read is the one that is written so.
+// same says whether a value that was read is the one that is written so: both are texts
+// or lists of texts.
 func same(v any, doc json.RawMessage) bool {
-	var want any
-	if err := json.Unmarshal(doc, &want); err != nil {
-		return false
-	}
-	// Both are texts or lists of texts.
-	return reflect.DeepEqual(v, want)
+	return v != nil && reflect.DeepEqual(v, valueOf(doc))
+}
+
+// valueOf is the value of a JSON document; nil if it is none.
+func valueOf(doc json.RawMessage) (v any) {
+	_ = json.Unmarshal(doc, &v)
+	return v
 }
 
 // at is the JSON pointer of a field of a container.
@@ -101,11 +104,13 @@ func digestOf(image string) string {
 	return digest
 }
 
-// registryOf is the registry of an image.
-func registryOf(image string) string {
-	host, _, ok := strings.Cut(image, "/")
+// folderOf is where an image is, beside others that the same credentials are for: its
+// registry, and the names before the last of its repository.
+func folderOf(image string) string {
+	repository, _, _ := strings.Cut(image, "@")
+	host, rest, ok := strings.Cut(repository, "/")
 	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" {
-		return "docker.io"
+		host, rest = "docker.io", repository
 	}
-	return host
+	return path.Join(host, path.Dir(rest))
 }

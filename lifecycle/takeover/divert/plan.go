@@ -1,7 +1,6 @@
 package divert
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -86,23 +85,4 @@ func (p *plan) refuse(next, format string, args ...any) {
 
 func (p *plan) warning(format string, args ...any) {
 	p.warnings = append(p.warnings, Warning{Text: fmt.Sprintf(format, args...)})
-}
-
-// Patch is the JSON patch (RFC 6902) that diverts. It does so only if the Deployment is
-// still the one that was planned with, of the same generation: every change of its
-// spec, and of its annotations, makes another one.
-func (d Diversion) Patch() ([]byte, error) {
-	o, err := parse("as it was planned", d.Original)
-	if err != nil {
-		return nil, err
-	}
-	i, c := o.container(d.Container)
-	if c == nil {
-		return nil, fmt.Errorf("%w: %s has no container %q", ErrInvalid, d.Subject, d.Container)
-	}
-	ops := []operation{test("/metadata/uid", d.UID), test("/metadata/generation", d.Generation), test(at(i, "/name"), d.Container)}
-	for _, v := range d.Values {
-		ops = append(ops, test(at(i, v.Field), v.Original), replace(at(i, v.Field), v.Agent))
-	}
-	return json.Marshal(ops)
 }

@@ -251,3 +251,42 @@ func TestPlanOfWhatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// What Git declares counts by its digest: admission may have it pulled from elsewhere,
+// which the agent is, too. Where the agent's image is not beside it, the credentials may
+// not be for both.
+func TestRegistries(t *testing.T) {
+	t.Parallel()
+	at := func(folder string) string { return folder + "/api@" + digest(original) }
+	for name, tt := range map[string]struct {
+		live, git string
+		warns     bool
+	}{
+		"beside it":        {original, original, false},
+		"a mirror":         {at("mirror.example/shop"), original, false},
+		"another registry": {at("other.example/shop"), at("other.example/shop"), true},
+		"another folder":   {at("registry.example/bakery"), at("registry.example/bakery"), true},
+		"Docker Hub":       {at("shop"), at("shop"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := liveOf(t, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Image = tt.live })
+			d, refusals, warnings, err := divert.Plan(live, declared(t, tt.git), "api", agent)
+			if err != nil || len(refusals) > 0 {
+				t.Fatal(refusals, err)
+			}
+			if got := strings.Contains(join(warnings), "the agent comes from registry.example/shop, and"); got != tt.warns {
+				t.Errorf("warned: %t, of %v", got, warnings)
+			}
+			// What is put back is what was there.
+			r, err := divert.Restore([]byte(strings.Replace(string(live), tt.live, agent, 1)), d)
+			if err != nil || r.Outcome != divert.OutcomeRestored || !strings.Contains(string(r.Patch), `"value":"`+tt.live+`"`) {
+				t.Errorf("put back by %s, %v", r.Patch, err)
+			}
+			// And what Git declares is as good.
+			if r, err := divert.Restore([]byte(strings.Replace(string(live), tt.live, tt.git, 1)), d); err != nil || r.Outcome != divert.OutcomeWhole {
+				t.Errorf("as Git declares it: %+v, %v", r, err)
+			}
+		})
+	}
+}

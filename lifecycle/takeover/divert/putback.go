@@ -32,7 +32,7 @@ func (w *Writer) Restore(ctx context.Context, d Diversion) (Restoration, error) 
 		if err != nil {
 			return all, err
 		}
-		all = all.then(r)
+		all = all.Then(r)
 		switch {
 		case patch == nil:
 			return all, nil
@@ -77,13 +77,4 @@ func (w *Writer) next(ctx context.Context, d Diversion) (deployment, Restoration
 	}
 	patch, err := disown(o, d)
 	return o, r, patch, err
-}
-
-// then is a restoration that went on: what an earlier patch was to restore, and is
-// whole now, was restored.
-func (r Restoration) then(next Restoration) Restoration {
-	if r.Outcome == OutcomeRestored && next.Outcome == OutcomeWhole {
-		next.Outcome, next.Reason, next.Restored = r.Outcome, "", r.Restored
-	}
-	return next
 }

@@ -130,7 +130,13 @@ func (p *plan) image() {
 	case !byDigest.MatchString(image):
 		p.refuse("Deliver it with Pharos, which names images by digest: kubectl pharos reconcile", "container %q runs image %q, which is not named by digest", p.Container, image)
 	}
-	if host := registryOf(p.agent); host != registryOf(image) {
-		p.warning("the agent comes from registry %s, and the image of container %q from another one: the nodes have to be able to pull from both", host, p.Container)
+	_, declared := p.declared.container(p.Container)
+	if declared == nil {
+		return // its values are refused
+	}
+	// As Git declares it: admission that has it pulled from elsewhere does so with the
+	// agent's, too.
+	if from, of := folderOf(p.agent), folderOf(declared.Image); from != of {
+		p.warning("the agent comes from %s, and the image of container %q from %s: the nodes have to be able to pull from both with the pod's credentials", from, p.Container, of)
 	}
 }

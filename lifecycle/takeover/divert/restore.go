@@ -17,7 +17,7 @@ const (
 	// OutcomeGone: the Deployment, or the one of this UID, is not there any more.
 	OutcomeGone Outcome = "gone"
 	// OutcomeReplaced: the container runs neither the agent's image nor the original
-	// one, so that nothing was touched.
+	// one, and nothing of the agent was there that would be put back.
 	OutcomeReplaced Outcome = "replaced"
 )
 
@@ -43,11 +43,22 @@ type Kept struct {
 	Original json.RawMessage `json:"original"`
 }
 
+// Then is a restoration that went on: what an earlier patch was to restore, and of which
+// nothing is left to do, was restored.
+func (r Restoration) Then(next Restoration) Restoration {
+	rest := next.Outcome == OutcomeWhole || next.Outcome == OutcomeReplaced && len(next.Kept) > 0
+	if r.Outcome == OutcomeRestored && rest {
+		next.Outcome, next.Reason, next.Restored = r.Outcome, "", r.Restored
+	}
+	return next
+}
+
 // Restore decides how a Deployment that was read from the API server is put back, by
 // three values of each field: what is still the agent's becomes the original; what is
-// neither was changed by somebody else, and is kept and named. Nothing is done where
-// the UID differs, or where the container's image is neither the agent's, by its
-// digest, nor the original one. The error matches ErrInvalid: an object cannot be read.
+// neither was changed by somebody else, and is kept and named. So it is for each field
+// by itself: where somebody has set another image, the command that Git declares comes
+// back to it. Nothing is done where the UID differs, or where the container's image is
+// another session's agent. The error matches ErrInvalid: an object cannot be read.
 func Restore(live []byte, d Diversion) (Restoration, error) {
 	o, err := parse("on the cluster", live)
 	if err != nil {
@@ -66,21 +77,25 @@ func restore(o deployment, d Diversion) (_ Restoration, err error) {
 	}
 	ops := []operation{test("/metadata/uid", d.UID), test("/metadata/generation", o.Generation), test(at(i, "/name"), d.Container)}
 	r := Restoration{Outcome: OutcomeWhole, Reason: "nothing of the agent is there"}
+	if another(c.Image, d.Agent) {
+		return Restoration{Outcome: OutcomeReplaced, Reason: fmt.Sprintf("container %q of %s runs %s, which is the agent of another session", d.Container, d.Subject, c.Image)}, nil
+	}
 	for _, v := range d.Values {
 		live, has := o.value(i, v.Field)
-		switch {
-		case has && same(live, v.Original):
-		case has && d.isAgent(live, v):
+		switch d.whose(live, has, v) {
+		case original:
+		case agents:
 			r.Restored = append(r.Restored, v.Field)
 			ops = append(ops, test(at(i, v.Field), live), replace(at(i, v.Field), v.Original))
-		case v.Field == "/image":
-			return Restoration{Outcome: OutcomeReplaced, Reason: fmt.Sprintf("container %q of %s runs %s, which is not the agent of this session", d.Container, d.Subject, c.Image)}, nil
-		default:
+		case others:
 			k := Kept{Field: v.Field, Original: v.Original}
 			if k.Live, err = json.Marshal(live); err != nil {
 				return Restoration{}, fmt.Errorf("%w: %s of container %q: %w", ErrInvalid, v.Field, d.Container, err)
 			}
 			r.Kept = append(r.Kept, k)
+			if v.Field == "/image" {
+				r.Outcome, r.Reason = OutcomeReplaced, fmt.Sprintf("container %q of %s runs %s, which is not the agent of this session", d.Container, d.Subject, c.Image)
+			}
 		}
 	}
 	if len(r.Restored) == 0 {
@@ -89,25 +104,4 @@ func restore(o deployment, d Diversion) (_ Restoration, err error) {
 	r.Outcome, r.Reason = OutcomeRestored, ""
 	r.Patch, err = json.Marshal(ops)
 	return r, err
-}
-
-// isAgent says whether a value is still the agent's. Its image is known by its digest:
-// the same one may be named by a mirror.
-func (d Diversion) isAgent(live any, v Value) bool {
-	if text, ok := live.(string); ok && v.Field == "/image" {
-		return digestOf(text) != "" && digestOf(text) == digestOf(d.Agent)
-	}
-	return same(live, v.Agent)
-}
-
-// diverted says whether all values are the agent's.
-func (d Diversion) diverted(o deployment) bool {
-	i, _ := o.container(d.Container)
-	for _, v := range d.Values {
-		live, has := o.value(i, v.Field)
-		if !has || !d.isAgent(live, v) {
-			return false
-		}
-	}
-	return string(o.UID) == d.UID && len(d.Values) > 0
 }

@@ -42,7 +42,7 @@ func (p *plan) value(list []Value, field string, agent any) ([]Value, error) {
 	declared, is := p.declared.value(in, field)
 	live, has := p.live.value(p.index, field)
 	switch {
-	case is && has && reflect.DeepEqual(declared, live):
+	case is && has && (reflect.DeepEqual(declared, live) || sameImage(declared, live)):
 	case is || has:
 		p.refuse("Deliver first: kubectl pharos reconcile", "%s of container %q is not what Git declares", field, p.Container)
 		return list, nil
@@ -55,4 +55,12 @@ func (p *plan) value(list []Value, field string, agent any) ([]Value, error) {
 		v.Agent, err = json.Marshal(agent)
 	}
 	return append(list, v), err
+}
+
+// sameImage says whether both name an image by the same digest: admission may have it
+// pulled from elsewhere. Of other values it is not true.
+func sameImage(a, b any) bool {
+	one, _ := a.(string)
+	other, _ := b.(string)
+	return digestOf(one) != "" && digestOf(one) == digestOf(other)
 }

@@ -102,12 +102,14 @@ func (w *Writer) DryRun(ctx context.Context, d Diversion) error {
 	if err == nil {
 		return d.accepted(doc)
 	}
-	made, why := w.refused(ctx, d, err)
+	o, made, why := w.refused(ctx, d, d.Generation, err)
 	switch {
 	case why != nil:
 		return why
 	case made:
 		return fmt.Errorf("divert %s: %w: it is diverted already", d.Subject, ErrChanged)
+	case o.Generation != d.Generation:
+		return d.changed(o)
 	}
 	return w.fail("try to divert", d.Subject, err)
 }
@@ -121,15 +123,19 @@ const attempts = 7
 
 // Divert diverts a container, with one patch, which the API server makes only if the
 // Deployment is still the one that was planned with. It may be called again, also after
-// it was killed: what is diverted already is left as it is. ErrChanged or ErrGone if it
-// is not what was planned with; ErrRejected if the API server does not accept it, or if
-// admission put something else in the place of the agent, which then is to be restored;
-// the Guard's error. After any other error it may be diverted.
+// it was killed: what is diverted already is left as it is, whatever else somebody has
+// changed of the Deployment, and what they have put back of a diversion is diverted
+// again. ErrChanged or ErrGone if it is not what was planned with; ErrOverwritten if it
+// was diverted, and somebody has put other values there; ErrRejected if the API server
+// does not accept it, or if admission put something else in the place of the agent,
+// which then is to be restored; the Guard's error. After any other error it may be
+// diverted.
 func (w *Writer) Divert(ctx context.Context, d Diversion) error {
 	patch, err := d.Patch()
 	if err != nil {
 		return err
 	}
+	generation := d.Generation // that of the Deployment which the patch is for
 	for n := 1; ; n++ {
 		if err := w.config.Guard(ctx); err != nil {
 			return fmt.Errorf("divert %s: %w", d.Subject, err)
@@ -139,7 +145,7 @@ func (w *Writer) Divert(ctx context.Context, d Diversion) error {
 			return d.accepted(doc)
 		}
 		// Whatever the answer was, or was not: what stands there counts.
-		done, why := w.refused(ctx, d, err)
+		o, done, why := w.refused(ctx, d, generation, err)
 		switch {
 		case done || why != nil:
 			return why
@@ -147,36 +153,52 @@ func (w *Writer) Divert(ctx context.Context, d Diversion) error {
 			return w.fail("divert", d.Subject, err)
 		}
 		w.config.Log.Debug("diverted again", "workload", d.Subject.String(), "attempt", n, "err", err)
+		if generation != o.Generation {
+			generation = o.Generation
+			if patch, err = d.patch(o, generation); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := kubeclient.Pause(ctx, n, err); err != nil {
 			return w.fail("divert", d.Subject, err)
 		}
 	}
 }
 
-// refused finds out what became of a patch whose answer was an error: it was made, or
-// it will never be, which the error says. Neither, if it can be tried again.
-func (w *Writer) refused(ctx context.Context, d Diversion, cause error) (made bool, _ error) {
+// refused finds out what became of a patch for a generation whose answer was an error:
+// it was made, or it will never be, which the error says. Neither, if it can be tried
+// again, with what stands there now.
+func (w *Writer) refused(ctx context.Context, d Diversion, generation int64, cause error) (o deployment, done bool, _ error) {
 	if apierrors.IsNotFound(cause) {
-		return false, w.fail("divert", d.Subject, cause)
+		return o, false, w.fail("divert", d.Subject, cause)
 	}
 	doc, err := w.Read(ctx, d.Subject)
 	if err != nil {
-		return false, errors.Join(w.fail("divert", d.Subject, cause), err)
+		return o, false, errors.Join(w.fail("divert", d.Subject, cause), err)
 	}
-	o, err := parse("on the cluster", doc)
+	if o, err = parse("on the cluster", doc); err != nil {
+		return o, false, err
+	}
+	whole, made, overwritten := d.stands(o)
 	switch {
-	case err != nil:
-		return false, err
 	case string(o.UID) != d.UID:
-		return false, fmt.Errorf("divert %s: %w: the one of this name is another one", d.Subject, ErrGone)
-	case d.diverted(o):
-		return true, nil
-	case o.Generation != d.Generation:
-		return false, fmt.Errorf("divert %s: %w: its generation is %d, and was %d when it was planned", d.Subject, ErrChanged, o.Generation, d.Generation)
-	case final(cause):
-		return false, rejected("divert", d.Subject, cause)
+		return o, false, fmt.Errorf("divert %s: %w: the one of this name is another one", d.Subject, ErrGone)
+	case whole:
+		return o, true, nil
+	case made && len(overwritten) > 0:
+		return o, false, fmt.Errorf("divert %s: %w: %s of container %q\nHand it back, which keeps that: kubectl pharos handback", d.Subject, ErrOverwritten, strings.Join(overwritten, ", "), d.Container)
+	case !made && o.Generation != d.Generation:
+		return o, false, d.changed(o)
+	case o.Generation == generation && final(cause):
+		return o, false, rejected("divert", d.Subject, cause)
 	}
-	return false, nil
+	return o, false, nil
+}
+
+// changed says that it is not the generation that was planned with.
+func (d Diversion) changed(o deployment) error {
+	return fmt.Errorf("divert %s: %w: its generation is %d, and was %d when it was planned", d.Subject, ErrChanged, o.Generation, d.Generation)
 }
 
 // final says whether the server will not accept the same request a little later either.
@@ -190,7 +212,7 @@ func (d Diversion) accepted(doc []byte) error {
 	if err != nil {
 		return err
 	}
-	if d.diverted(o) {
+	if whole, _, _ := d.stands(o); whole {
 		return nil
 	}
 	i, _ := o.container(d.Container)
@@ -204,14 +226,15 @@ func (d Diversion) accepted(doc []byte) error {
 }
 
 func rejected(op string, s Subject, err error) error {
-	e := &RejectedError{Op: op, Subject: s, Err: err}
+	e := &RejectedError{Op: op, Subject: s, Err: err, Advice: webhookAdvice(err)}
 	switch {
+	case e.Advice != "":
 	case apierrors.IsUnauthorized(err):
 		e.Advice = "Renew the credentials of the kubeconfig's user: the server does not accept them."
 	case apierrors.IsForbidden(err):
 		e.Advice = kubeclient.ForbiddenAdvice(err, s.Namespace, "What is needed is to get and patch deployments.apps in "+s.Namespace+".")
 	default:
-		e.Advice = "What is in the way is an admission webhook or a policy of the cluster."
+		e.Advice = admissionAdvice
 	}
 	return e
 }
@@ -223,6 +246,9 @@ func (w *Writer) fail(op string, s Subject, err error) error {
 		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	e := fmt.Errorf("%s %s: %w", op, s, err)
+	if advice := webhookAdvice(err); advice != "" {
+		e = fmt.Errorf("%w\n%s", e, advice)
+	}
 	if apierrors.IsForbidden(err) {
 		e = fmt.Errorf("%w\n%s", e, kubeclient.ForbiddenAdvice(err, s.Namespace, "What is needed is to get and patch deployments.apps in "+s.Namespace+"."))
 	}

@@ -80,58 +80,6 @@ func TestThereAndBackOfAClientsApply(t *testing.T) {
 	}
 }
 
-// What others have changed meanwhile is kept and named, and what is still the agent's
-// is put back.
-func TestOthersChanges(t *testing.T) {
-	t.Parallel()
-	const at = "/spec/template/spec/containers/1"
-	for name, tt := range map[string]struct {
-		patch    string
-		outcome  divert.Outcome
-		restored int
-		kept     string
-	}{
-		"a command":             {`[{"op":"replace","path":"` + at + `/command","value":["sh"]}]`, divert.OutcomeRestored, 6, `/command=["sh"]`},
-		"a probe that is gone":  {`[{"op":"remove","path":"` + at + `/livenessProbe"}]`, divert.OutcomeRestored, 6, `/livenessProbe/exec/command=null`},
-		"replicas and a label":  {`[{"op":"replace","path":"/spec/replicas","value":3},{"op":"add","path":"/metadata/labels/a","value":"b"}]`, divert.OutcomeRestored, 7, ""},
-		"a container before it": {`[{"op":"add","path":"/spec/template/spec/containers/0","value":{"name":"first","image":"registry.example/first:1"}}]`, divert.OutcomeRestored, 7, ""},
-		"the image, put back":   {`[{"op":"replace","path":"` + at + `/image","value":"` + original + `"}]`, divert.OutcomeRestored, 6, ""},
-		"the image by a mirror": {`[{"op":"replace","path":"` + at + `/image","value":"mirror.example/x@` + strings.Split(agent, "@")[1] + `"}]`, divert.OutcomeRestored, 7, ""},
-		"another image":         {`[{"op":"replace","path":"` + at + `/image","value":"` + other + `"}]`, divert.OutcomeReplaced, 0, ""},
-		"another container":     {`[{"op":"replace","path":"` + at + `/name","value":"web"}]`, divert.OutcomeReplaced, 0, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			d := b.diverted()
-			b.patch("ann", tt.patch)
-			changed := b.live()
-			r := b.restore(b.writer(b.cluster.Config(), nil), d)
-			kept := ""
-			for _, k := range r.Kept {
-				kept += k.Field + "=" + string(k.Live)
-			}
-			if r.Outcome != tt.outcome || len(r.Restored) != tt.restored || kept != tt.kept || (r.Reason == "") != (tt.outcome == divert.OutcomeRestored) {
-				t.Errorf("got %+v", r)
-			}
-			if tt.outcome == divert.OutcomeReplaced && spec(t, b.live()) != spec(t, changed) {
-				t.Error("it was touched")
-			}
-			if tt.outcome == divert.OutcomeReplaced {
-				return
-			}
-			if now := spec(t, b.live()); strings.Contains(now, "pharos-agent") {
-				t.Errorf("something of the agent is left: %s", now)
-			}
-			for _, o := range owners(t, b.live()) {
-				if strings.HasPrefix(o, "pharos.takeover") {
-					t.Errorf("left is %s", o)
-				}
-			}
-		})
-	}
-}
-
 // A workload that is gone, or another one of its name, is not touched.
 func TestAnotherOne(t *testing.T) {
 	t.Parallel()

@@ -176,12 +176,12 @@ func (r *Restorer) again(ctx context.Context, try func() (Report, error)) (Repor
 }
 
 // since are the workloads of an attempt that followed another one: what that has
-// restored, and is whole now, was restored.
+// restored, and of which nothing is left to do, was restored.
 func since(before, now []Workload) []Workload {
 	for i, w := range now {
 		for _, was := range before {
-			if was.Subject == w.Subject && was.Outcome == divert.OutcomeRestored && w.Outcome == divert.OutcomeWhole {
-				now[i].Restoration = was.Restoration
+			if was.Subject == w.Subject {
+				now[i].Restoration = was.Then(w.Restoration)
 			}
 		}
 	}
