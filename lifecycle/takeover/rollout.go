@@ -47,6 +47,8 @@ type rollout struct {
 	// leaving are those of them that terminate. others counts the pods without it.
 	agents, leaving []types.UID
 	others          int
+	// unpulled is why nodes do not get the agent's image; empty if they do.
+	unpulled string
 	// why is the first thing that keeps a pod from being ready, for people.
 	why string
 }
@@ -85,13 +87,15 @@ func judge(deployment *appsv1.Deployment, pods []corev1.Pod, d divert.Diversion)
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == d.Container && c.Image == d.Agent }) {
+		if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == d.Container && d.IsAgent(c.Image) }) {
 			o.others++
 			continue
 		}
 		o.agents = append(o.agents, p.UID)
 		if p.DeletionTimestamp != nil {
 			o.leaving = append(o.leaving, p.UID)
+		} else if o.unpulled == "" {
+			o.unpulled = unpulledIn(p, d.Container)
 		}
 		if o.why == "" {
 			o.why = trouble(p)
@@ -138,9 +142,9 @@ func (e *slowError) Error() string {
 
 func (e *slowError) Unwrap() []error { return []error{errSlow, lifecycle.ErrUnhealthy} }
 
-// awaitPods looks at a workload's pods until done says so, ctx ends or the session's
-// patience does. Whenever they change it says so.
-func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) bool) error {
+// awaitPods looks at a workload's pods until done says so or fails, ctx ends or the
+// session's patience does. Whenever they change it says so.
+func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bool, error)) error {
 	late := s.Clock.After(s.Timeout)
 	var last Pods
 	var why string
@@ -148,8 +152,8 @@ func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) boo
 		o, err := s.pods.look(ctx, s.diversion(p))
 		if err == nil {
 			now := s.count(p, o)
-			if done(o) {
-				return nil
+			if is, err := done(o); is || err != nil {
+				return err
 			}
 			if now != last || o.why != why {
 				last, why = now, o.why
@@ -178,20 +182,22 @@ func (s *Session) count(p *part, o rollout) Pods {
 	return n
 }
 
-// taken says that every pod has the agent, and is served from here.
-func (s *Session) taken(p *part) func(rollout) bool {
-	return func(o rollout) bool {
+// taken says that every pod has the agent, and is served from here. It fails where the
+// nodes do not get the agent's image.
+func (s *Session) taken(p *part) func(rollout) (bool, error) {
+	pulling := s.pulling(p)
+	return func(o rollout) (bool, error) {
 		for _, uid := range o.agents {
 			if !slices.Contains(o.leaving, uid) && !p.process.Connected(uid) {
-				return false
+				return false, pulling(o)
 			}
 		}
-		return o.complete && o.others == 0
+		return o.complete && o.others == 0, pulling(o)
 	}
 }
 
 // left says that no pod has the agent any more, and the others are available.
-func left(o rollout) bool { return len(o.agents) == 0 && o.complete }
+func left(o rollout) (bool, error) { return len(o.agents) == 0 && o.complete, nil }
 
 // isDiverted says whether a live Deployment still has the agent.
 func isDiverted(live json.RawMessage, d divert.Diversion) (bool, error) {
