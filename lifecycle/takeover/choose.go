@@ -264,6 +264,10 @@ func (s *selection) scaled(o object) {
 					Kind string `json:"kind"`
 					Name string `json:"name"`
 				} `json:"scaleTargetRef"`
+				Sized struct {
+					Kind string `json:"kind"`
+					Name string `json:"name"`
+				} `json:"targetRef"` // of a VerticalPodAutoscaler
 			} `json:"spec"`
 		}
 		if d.Namespace != o.Namespace || decode(d.JSON, &scaler) != nil {
@@ -271,6 +275,9 @@ func (s *selection) scaled(o object) {
 		}
 		if t := scaler.Spec.Target; t.Name == o.Name && (t.Kind == "" || t.Kind == "Deployment") {
 			s.warn(lifecycle.ObjectName(o.Object), "%s scales it by what its pods use, which is little while the work is done on a workstation", lifecycle.ObjectName(d.Object))
+		}
+		if t := scaler.Spec.Sized; d.Kind == "VerticalPodAutoscaler" && t.Kind == "Deployment" && t.Name == o.Name {
+			s.warn(lifecycle.ObjectName(o.Object), "%s learns from the agents that its pods need little, and may give them less for a while afterwards", lifecycle.ObjectName(d.Object))
 		}
 	}
 }
