@@ -18,7 +18,6 @@ import (
 
 	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
-	"github.com/pharos-dev/pharos/lifecycle/supervise"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
@@ -171,11 +170,11 @@ func (p *process) warn(env environment.Environment) {
 // run starts the program and waits until it is ready.
 func (p *process) run(ctx, running context.Context, env environment.Environment) error {
 	w := p.request.Workload
-	temp, budget := filepath.Join(p.Folder, "build"), filepath.Join(p.Folder, "budget", w.Namespace+"."+w.Name)
+	temp := filepath.Join(p.Folder, "build")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return err
 	}
-	store, err := supervise.NewFile(budget)
+	store, err := p.budget(p.request.Session.ID, w.Namespace+"."+w.Name)
 	if err != nil {
 		return err
 	}
@@ -188,7 +187,15 @@ func (p *process) run(ctx, running context.Context, env environment.Environment)
 		return err
 	}
 	p.running.Go(func() { p.ended <- p.local.Run(running) })
-	return p.ready(ctx)
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	p.running.Go(func() {
+		if err := <-p.ended; running.Err() == nil {
+			p.request.Warned(fmt.Sprintf("it is not run on this machine any more: %v", err))
+		}
+	})
+	return nil
 }
 
 // spec is what is run.

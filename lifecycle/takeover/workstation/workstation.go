@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/kubeclient"
+	"github.com/pharos-dev/pharos/lifecycle/supervise"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 )
@@ -118,6 +120,26 @@ func (w *Workstation) Recover() error {
 		w.Log.Info("wiped the files of a takeover that was killed", "folder", folder)
 	}
 	return err
+}
+
+// budget is the restart budget of a workload for as long as its takeover lasts, through
+// every process that goes on with that. Those of takeovers that are over go: of one
+// checkout there is one at a time.
+func (w *Workstation) budget(session, workload string) (*supervise.File, error) {
+	folder := filepath.Join(w.Folder, "budget")
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for the restart budgets of takeovers that are over: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == session {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+			return nil, fmt.Errorf("remove the restart budget of a takeover that is over: %w", err)
+		}
+	}
+	return supervise.NewFile(filepath.Join(folder, session, workload))
 }
 
 // running is one of a workload's pods, for what only a pod has that runs; nil if there
