@@ -144,6 +144,9 @@ func processLines(e runtime.Event) []string {
 		return say("built in %s", seconds(e.Took))
 	case runtime.EventBuildFailed:
 		lines := say("the build failed; what ran before goes on")
+		if e.PID == 0 {
+			lines = say("the build failed, and nothing runs until an edit mends it")
+		}
 		for _, b := range e.Problems {
 			lines = append(lines, "  "+problemLine(b))
 		}
@@ -157,7 +160,9 @@ func processLines(e runtime.Event) []string {
 		return say("crashed: %s; it is started again at %s", e.Reason, e.Next.Local().Format(time.TimeOnly))
 	case runtime.EventParked:
 		return say("PARKED, started no more until an edit, or kubectl pharos takeover restart %s: %s", e.Name, e.Reason)
-	case runtime.EventPolling, runtime.EventSilent, runtime.EventTrouble, runtime.EventSignalled:
+	case runtime.EventTrouble:
+		return say("warning: %s", e.Reason)
+	case runtime.EventPolling, runtime.EventWatching, runtime.EventSilent, runtime.EventSignalled:
 		return say("%s", e.Reason)
 	case runtime.EventStopped:
 		if e.Reason != "" {

@@ -48,6 +48,9 @@ func TestBuildFails(t *testing.T) {
 	if got := get(t, web, "/"); got != version(0) {
 		t.Errorf("the process answers %q", got)
 	}
+	if e.PID != r.State().PID || e.Generation != 1 {
+		t.Errorf("the event names process %d of generation %d, and %d goes on", e.PID, e.Generation, r.State().PID)
+	}
 	r.printed("undefined: other")
 
 	write(t, root, "lib/lib.go", "package lib\n\nconst Name = \"b\"\n")
@@ -80,7 +83,9 @@ func TestFirstBuildFails(t *testing.T) {
 	c.Env = append(c.Env, fmt.Sprintf("PORT=%d", port))
 	c.Ports = []runtime.Port{{Container: 8080, Local: port}}
 	r := start(t, c)
-	r.until(0, runtime.EventBuildFailed)
+	if e, _ := r.until(0, runtime.EventBuildFailed); e.PID != 0 || e.Generation != 0 {
+		t.Errorf("nothing ran before, and the event says %+v", e)
+	}
 	if _, err := r.Dial(t.Context(), 8080); !errors.Is(err, runtime.ErrNotServing) || r.State().Phase != runtime.Failed {
 		t.Errorf("got %v, and the state is %+v", err, r.State())
 	}
@@ -194,6 +199,35 @@ func TestSignal(t *testing.T) {
 	}
 	if s := r.State(); s.Generation != 1 || s.Phase != runtime.Serving {
 		t.Errorf("the state is %+v", s)
+	}
+}
+
+// What cannot be watched for a while ends no process: that goes on, and takes up what was
+// edited meanwhile when files can be watched again.
+func TestWatchFails(t *testing.T) {
+	t.Parallel()
+	root, port := filepath.Join(t.TempDir(), "root"), freePort(t)
+	write(t, root, "content", "one")
+	c := config(t, root, "content")
+	self(t, &c, "web", port)
+	r := start(t, c)
+	_, at := r.until(0, runtime.EventReady)
+	pid := r.State().PID
+
+	must(t, os.Rename(root, root+".away"))
+	e, at := r.until(at, runtime.EventTrouble)
+	if !strings.Contains(e.Reason, "edits are not seen") || !strings.Contains(e.Reason, root) {
+		t.Errorf("the event is %+v", e)
+	}
+	if got, want := get(t, client(r, 80), "/"), fmt.Sprintf("one of %d", pid); got != want {
+		t.Errorf("it answers %q, want %q", got, want)
+	}
+	write(t, root+".away", "content", "two")
+	must(t, os.Rename(root+".away", root))
+	_, at = r.until(at, runtime.EventWatching)
+	r.until(at, runtime.EventReady)
+	if got, want := get(t, client(r, 80), "/"), fmt.Sprintf("two of %d", r.State().PID); got != want {
+		t.Errorf("it answers %q, want %q", got, want)
 	}
 }
 

@@ -28,7 +28,8 @@ type loop struct {
 	announced  bool   // the failure was told
 	parked     bool
 	ending     bool
-	polling    string
+	polling    string           // why there are no events of files
+	unseen     string           // why files are not looked at
 	due        <-chan time.Time // the next look at a crash
 
 	building func() // ends the build under way; nil if none is
@@ -80,10 +81,7 @@ func (o *loop) run(ctx context.Context) error {
 // changed takes up an edit.
 func (o *loop) changed(ctx context.Context, c watch.Change) {
 	first := o.revision == ""
-	if c.Polling != o.polling {
-		o.polling = c.Polling
-		o.tell(Event{Type: EventPolling, Reason: c.Polling})
-	}
+	o.watched(c)
 	if o.revision == string(c.State) {
 		return
 	}
@@ -110,6 +108,19 @@ func (o *loop) changed(ctx context.Context, c watch.Change) {
 		}
 	}
 	o.deliver(ctx)
+}
+
+// watched tells how edits are seen, if that is another way than before.
+func (o *loop) watched(c watch.Change) {
+	switch {
+	case c.Trouble != "" && c.Trouble != o.unseen:
+		o.trouble(fmt.Errorf("edits are not seen until this works again, which is tried: %s", c.Trouble))
+	case c.Polling != "" && c.Polling != o.polling:
+		o.tell(Event{Type: EventPolling, Reason: c.Polling})
+	case c.Trouble == "" && o.unseen != "" || c.Polling == "" && o.polling != "":
+		o.tell(Event{Type: EventWatching, Reason: "edits are seen again as they are saved"})
+	}
+	o.unseen, o.polling = c.Trouble, c.Polling
 }
 
 // deliver has a process run what the working tree holds.
@@ -160,16 +171,21 @@ func (o *loop) finished(ctx context.Context, b built) {
 		for line := range splitLines(b.output) {
 			o.out.write([]byte(line))
 		}
+		idle := o.process == nil && o.due == nil // what crashed meanwhile is about to be restarted
 		o.change(func(s *State) {
 			s.Building, s.Problems = false, b.problems
-			if o.process == nil {
+			if idle {
 				s.Phase, s.Reason = Failed, "it could not be built"
 			}
 		})
-		if o.process == nil {
+		if idle {
 			o.gate.fail("it could not be built")
 		}
-		o.tell(Event{Type: EventBuildFailed, Problems: b.problems, Took: b.took})
+		e := Event{Type: EventBuildFailed, Problems: b.problems, Took: b.took}
+		if o.process != nil {
+			e.Generation, e.PID = o.generation, o.process.pid
+		}
+		o.tell(e)
 		return
 	}
 	o.change(func(s *State) { s.Building, s.Problems = false, nil })

@@ -168,9 +168,10 @@ type EventType string
 const (
 	EventChanged     EventType = "changed"      // files were edited: Paths
 	EventPolling     EventType = "polling"      // files are looked at again and again: Reason
+	EventWatching    EventType = "watching"     // edits are seen again, after polling or trouble: Reason
 	EventBuilding    EventType = "building"     // a build has begun
 	EventBuilt       EventType = "built"        // it succeeded: Took
-	EventBuildFailed EventType = "build-failed" // it failed: Problems, Took; the process before goes on
+	EventBuildFailed EventType = "build-failed" // it failed: Problems, Took; PID is the process that goes on, 0 if there is none
 	EventStarted     EventType = "started"      // a process was started: Generation, PID
 	EventReady       EventType = "ready"        // it listens on all its ports: Took, from its start
 	EventSilent      EventType = "silent"       // it still does not listen on all its ports: Reason

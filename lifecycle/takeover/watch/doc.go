@@ -37,10 +37,15 @@
 // instead, of which Run tells (Change.Polling):
 //
 //   - the system has no watches left, or there are more than Config.Watches folders;
+//     after Config.Again they are asked for anew;
 //   - Root is on a network file system, or one of the host that a guest has
 //     mounted (Linux: NFS, SMB, 9p, FUSE, VirtualBox), which tells nothing of what
 //     others write. In WSL2 that is what is below /mnt; keep the working tree in
 //     Linux's own file system there.
+//
+// What fails after the first Change, such as git, or a Root that is away for a while, is
+// told (Change.Trouble) and tried again until it works, and then all that has changed
+// meanwhile is told.
 //
 // When the system has lost events, everything is looked at again. That reads names
 // and times; only files whose size, times or inode have changed are read again.

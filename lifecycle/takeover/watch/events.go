@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -16,30 +18,28 @@ const maxDirty = 4096
 // errEvents says that there are no events, and why.
 var errEvents = errors.New("there are no file events")
 
-// events watches by events, and by polling where there are none.
+// events watches by events, and by polling where, or as long as, there are none.
 func (w *watcher) events(ctx context.Context) error {
 	if kind := remote(w.config.Root); kind != "" {
-		return w.poll(ctx, fmt.Sprintf("%s is on a file system (%s) that does not tell what others write", w.config.Root, kind))
+		return w.poll(ctx, fmt.Sprintf("%s is on a file system (%s) that does not tell what others write", w.config.Root, kind), 0)
 	}
 	for {
-		again, err := w.session(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, errEvents):
-			return w.poll(ctx, err.Error())
-		case err != nil || !again:
+		err := w.session(ctx)
+		if errors.Is(err, errEvents) {
+			err = w.poll(ctx, err.Error(), w.config.Again)
+		}
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
 // session watches with one set of watches, until it has to be made anew: events are
-// lost, or what the system knows as one folder is another by now.
-func (w *watcher) session(ctx context.Context) (again bool, err error) {
+// lost, or what the system knows as one folder is another by now. It returns nil then.
+func (w *watcher) session(ctx context.Context) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", errEvents, err)
+		return fmt.Errorf("%w: %w%s", errEvents, err, limit(err))
 	}
 	// The library holds the lock that Add and Close need while it waits for somebody
 	// to take an error.
@@ -63,34 +63,45 @@ func (w *watcher) session(ctx context.Context) (again bool, err error) {
 			return fmt.Errorf("%w of more than %d folders", errEvents, w.config.Watches)
 		}
 		if err := notify.Add(dir); err != nil && !passing(err) {
-			return fmt.Errorf("%w of %s: %w", errEvents, dir, err)
+			return fmt.Errorf("%w of %s: %w%s", errEvents, dir, err, limit(err))
 		}
 		return nil
 	}
 	defer func() { w.tree.watch = nil }()
 	// Events wait in the system while everything is looked at.
 	if err := w.tree.refresh(); err != nil {
-		return false, err
+		return err
 	}
+	w.polling = ""
 	w.tell()
 	for {
 		dirty, lost, err := w.burst(ctx, notify.Events, failed)
-		if err != nil || ctx.Err() != nil {
-			return false, err
-		}
-		if lost {
-			return true, nil
+		if err != nil || lost || ctx.Err() != nil {
+			return err
 		}
 		for name := range dirty {
 			if err := w.tree.look(name); err != nil {
-				return false, err
+				return err
 			}
 		}
 		if w.tree.stale {
-			return true, nil
+			return nil
 		}
 		w.tell()
 	}
+}
+
+// limit names the limit of the system that an error stands for, whose own text does not.
+func limit(err error) string {
+	switch {
+	case runtime.GOOS == "linux" && errors.Is(err, syscall.ENOSPC):
+		return " (it is that of inotify: raise sysctl fs.inotify.max_user_watches)"
+	case runtime.GOOS == "linux" && errors.Is(err, syscall.EMFILE):
+		return " (raise sysctl fs.inotify.max_user_instances, or ulimit -n)"
+	case errors.Is(err, syscall.EMFILE):
+		return " (raise ulimit -n)"
+	}
+	return ""
 }
 
 // burst waits for events, and until there are none for a while. lost says that
@@ -143,15 +154,16 @@ func (w *watcher) name(place string) (string, error) {
 	return filepath.ToSlash(name), err
 }
 
-// poll looks at everything again and again.
-func (w *watcher) poll(ctx context.Context, reason string) error {
+// poll looks at everything again and again, and returns nil when it is time to look for
+// events; 0 is never.
+func (w *watcher) poll(ctx context.Context, reason string, events time.Duration) error {
 	w.polling = reason
 	if err := w.tree.refresh(); err != nil {
 		return err
 	}
 	w.tell()
 	wait := w.config.Poll
-	for {
+	for start := time.Now(); events == 0 || time.Since(start) < events; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -169,4 +181,5 @@ func (w *watcher) poll(ctx context.Context, reason string) error {
 		w.tell()
 		wait = max(w.config.Poll, 9*time.Since(begun))
 	}
+	return nil
 }

@@ -49,6 +49,7 @@ type tree struct {
 	files   map[string]file
 	dirs    map[string]int // the last scan that has found the folder
 	scans   int
+	count   int  // the files that the last scan has found
 	sum     hash // the exclusive or of all hashes, which does not depend on their order
 	changed map[string]struct{}
 
@@ -95,6 +96,7 @@ func (t *tree) scan() error {
 		return fmt.Errorf("watch %s: %w", t.config.Root, errors.New("it is not a folder"))
 	}
 	t.scans++
+	t.count = 0
 	if err := t.folder("."); err != nil {
 		return err
 	}
@@ -239,12 +241,15 @@ func (t *tree) file(name string, event bool) error {
 		return nil
 	}
 	old, known := t.files[name]
+	if !known || old.scan != t.scans {
+		t.count++ // what was there once, and is not any more, is not forgotten yet
+	}
 	if known && !event && old.same(info) {
 		old.scan = t.scans
 		t.files[name] = old
 		return nil
 	}
-	if !known && len(t.files) >= t.config.Most {
+	if !known && t.count > t.config.Most {
 		return fmt.Errorf("%w: the patterns choose more than %d files below %s; exclude what is no source", ErrTooMany, t.config.Most, t.config.Root)
 	}
 	now := time.Now()
@@ -262,6 +267,9 @@ func (t *tree) forget(name string) {
 		t.changed[name] = struct{}{}
 		t.sum = t.sum.xor(f.hash)
 		delete(t.files, name)
+		if f.scan == t.scans {
+			t.count--
+		}
 	}
 }
 

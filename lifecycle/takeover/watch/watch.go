@@ -42,6 +42,10 @@ type Config struct {
 	Poll time.Duration
 	// Polling never asks for events.
 	Polling bool
+	// Again is how long Run waits at most until it tries again what has failed: events
+	// that could not be had, or a look at the files. The default is 1 min. After a look
+	// that failed it begins with Poll, which doubles.
+	Again time.Duration
 	// Watches is how many folders are watched by events at most. The default is
 	// 20,000.
 	Watches int
@@ -55,8 +59,8 @@ type Config struct {
 // hexadecimal digits, and no Git ID.
 type State string
 
-// Change is a State that is another than the one before, or the same one when there
-// are no events any more.
+// Change is a State that is another than the one before, or the same one when it is
+// another way in which it is come by.
 type Change struct {
 	State State
 	// Paths are the files that were made, changed or removed, from Root and with
@@ -66,11 +70,17 @@ type Change struct {
 	Others int
 	// Polling says why there are no events, for people. It is empty where there are.
 	Polling string
+	// Trouble says why nothing is seen for now, for people: State is the last one that
+	// was. That is tried again, and the first Change without it says that it works, and
+	// what has changed meanwhile.
+	Trouble string
 }
 
-// Run watches until ctx ends, and returns nil then. It returns when Root is gone
-// or cannot be read, when git fails in a repository, and with ErrTooMany. A file
-// that cannot be read counts as one without content until it can.
+// Run watches until ctx ends, and returns nil then. Before the first Change it returns
+// an error when Root is gone or cannot be read, when git fails in a repository, and,
+// with ErrTooMany, when there are too many files. After that these are a
+// Change.Trouble, and are tried again. A file that cannot be read counts as one without
+// content until it can.
 func Run(ctx context.Context, c Config) error {
 	c, err := c.complete()
 	if err != nil {
@@ -82,15 +92,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	defer ignored.close()
 	w := &watcher{config: c, tree: newTree(c, ignored), ignored: ignored}
-	if c.Polling {
-		err = w.poll(ctx, "as it was asked for")
-	} else {
-		err = w.events(ctx)
-	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return w.run(ctx)
 }
 
 func (c Config) complete() (Config, error) {
@@ -107,7 +109,7 @@ func (c Config) complete() (Config, error) {
 	if c.Changed == nil {
 		wrong("Changed is missing")
 	}
-	for name, d := range map[string]time.Duration{"Quiet": c.Quiet, "Longest": c.Longest, "Poll": c.Poll} {
+	for name, d := range map[string]time.Duration{"Quiet": c.Quiet, "Longest": c.Longest, "Poll": c.Poll, "Again": c.Again} {
 		if d < 0 {
 			wrong("%s is %s", name, d)
 		}
@@ -121,6 +123,7 @@ func (c Config) complete() (Config, error) {
 	c.Quiet = cmp.Or(c.Quiet, 20*time.Millisecond)
 	c.Longest = cmp.Or(c.Longest, 500*time.Millisecond)
 	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
+	c.Again = cmp.Or(c.Again, time.Minute)
 	c.Watches = cmp.Or(c.Watches, 20_000)
 	c.Most = cmp.Or(c.Most, 100_000)
 	root, err := filepath.EvalSymlinks(c.Root)
@@ -140,15 +143,56 @@ type watcher struct {
 	last    *Change
 }
 
+// run watches, and begins anew when that fails after it has worked.
+func (w *watcher) run(ctx context.Context) error {
+	pause := w.config.Poll
+	for {
+		begun := time.Now()
+		err := w.watch(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case w.last == nil:
+			return err
+		case time.Since(begun) > w.config.Again:
+			pause = w.config.Poll
+		}
+		w.fail(err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, w.config.Again)
+	}
+}
+
+// watch watches until that fails.
+func (w *watcher) watch(ctx context.Context) error {
+	if w.config.Polling {
+		return w.poll(ctx, "as it was asked for", 0)
+	}
+	return w.events(ctx)
+}
+
 // tell tells the tree's State, unless it was told.
 func (w *watcher) tell() {
 	state, paths, others := w.tree.report()
 	c := Change{State: state, Paths: paths, Others: others, Polling: w.polling}
 	if w.last == nil {
 		c.Paths, c.Others = nil, 0
-	} else if c.State == w.last.State && c.Polling == w.last.Polling {
+	} else if c.State == w.last.State && c.Polling == w.last.Polling && w.last.Trouble == "" {
 		return
 	}
 	w.last = &c
 	w.config.Changed(c)
+}
+
+// fail tells why nothing is seen, unless it was told.
+func (w *watcher) fail(err error) {
+	if err.Error() == w.last.Trouble {
+		return
+	}
+	w.last = &Change{State: w.last.State, Polling: w.last.Polling, Trouble: err.Error()}
+	w.config.Changed(*w.last)
 }
