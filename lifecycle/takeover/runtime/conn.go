@@ -63,6 +63,7 @@ type exchange struct {
 	sent, received bool
 	answered       bool // a byte of the response has come
 	counted        bool // the gate waits for its end
+	repeating      bool // it is about to be written once more
 }
 
 var _ net.Conn = (*conn)(nil)
@@ -88,7 +89,7 @@ func (c *conn) attach(ctx context.Context, request bool) error {
 			return err
 		}
 		c.mu.Lock()
-		attached := c.up != nil && c.generation == generation
+		attached := c.up != nil && (c.generation == generation || c.last)
 		c.mu.Unlock()
 		if attached {
 			return nil
@@ -128,7 +129,7 @@ func (c *conn) replace(up *net.TCPConn, generation int) error {
 		_ = c.up.Close()
 	}
 	c.up, c.used, c.generation = up, false, generation
-	if c.half {
+	if c.half && !c.repeating() {
 		_ = up.CloseWrite()
 	}
 	c.changed()
@@ -304,8 +305,7 @@ func (c *conn) renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used && c.up != nil {
-		_ = c.up.Close()
-		c.up = nil
+		c.detach()
 	}
 }
 
@@ -360,9 +360,13 @@ func (c *conn) forget() {
 func (c *conn) finish() {
 	if c.exchange != nil && c.exchange.sent && c.exchange.received {
 		c.forget()
+		c.last = c.last || c.half // no other one comes
 		c.changed()
 	}
 }
+
+// repeating says whether a request is yet to be written once more. The lock is held.
+func (c *conn) repeating() bool { return c.exchange != nil && c.exchange.repeating }
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
@@ -485,8 +489,6 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 	case c.up != up:
 		return true, nil
 	}
-	_ = up.Close()
-	c.up = nil
 	x := c.exchange
 	switch {
 	case c.mode == unknown && !c.half && c.retries < repeats:
@@ -494,10 +496,13 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 		if open {
 			c.retries++
 		}
+		c.detach()
 		return true, nil
 	case c.mode == asHTTP && x == nil && !c.last:
+		c.detach()
 		return true, nil // between two requests
 	case c.mode == asHTTP && x != nil && !x.answered && x.again != nil:
+		c.detach()
 		if c.repeat(x) {
 			return true, nil
 		}
@@ -506,7 +511,16 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 	c.last = true
 	c.forget()
 	c.changed()
+	if err != io.EOF { // at which the process may go on reading
+		c.detach()
+	}
 	return false, err
+}
+
+// detach closes the connection to the process. The lock is held.
+func (c *conn) detach() {
+	_ = c.up.Close()
+	c.up = nil
 }
 
 // repeats is how often a request is made again. With the pauses in between, which
@@ -526,7 +540,7 @@ func (c *conn) repeat(x *exchange) bool {
 		x.again = nil
 	}
 	c.gate.done()
-	x.counted = false
+	x.counted, x.repeating = false, true
 	c.mu.Unlock()
 	select {
 	case <-pause.C:
@@ -538,15 +552,19 @@ func (c *conn) repeat(x *exchange) bool {
 		c.gate.done() // it was closed meanwhile
 		return false
 	}
-	if x.counted = err == nil; err == nil && c.up != nil {
-		c.used = true
-		_, _ = c.up.Write(head) // reading tells whether it failed
-	}
-	if err != nil || c.up == nil {
+	up := c.up
+	if x.counted = err == nil; err != nil || up == nil {
 		c.last = true
 		c.forget()
 		c.changed()
 		return false
+	}
+	c.used = true
+	c.mu.Unlock()
+	_, _ = up.Write(head) // reading tells whether it failed
+	c.mu.Lock()
+	if x.repeating = false; c.half {
+		_ = up.CloseWrite()
 	}
 	return true
 }
@@ -564,7 +582,7 @@ func (c *conn) CloseWrite() error {
 	c.half = true
 	c.last = c.last || c.exchange == nil
 	c.changed()
-	if c.up == nil {
+	if c.up == nil || c.repeating() {
 		return nil
 	}
 	return c.up.CloseWrite()

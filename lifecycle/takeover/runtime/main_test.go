@@ -3,6 +3,7 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	os.Exit(map[string]func() int{
-		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian,
+		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian, "early": early, "flaky": flaky,
 	}[role]())
 }
 
@@ -94,7 +95,8 @@ func web() int {
 	return 1
 }
 
-// raw speaks first, and says at the end how much it was sent.
+// raw speaks first, and says at the end how much it was sent, and to its output that it
+// has come to that.
 func raw() int {
 	l, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
 	if err != nil {
@@ -110,8 +112,58 @@ func raw() int {
 			_, _ = fmt.Fprintf(conn, "220 %d\n", os.Getpid())
 			n, _ := io.Copy(io.Discard, conn)
 			_, _ = fmt.Fprintf(conn, "%d bytes\n", n)
+			fmt.Println("gone")
 		}()
 	}
+}
+
+// listen serves each connection in a goroutine of its own, with its number from 0.
+func listen(serve func(n int, conn *net.TCPConn)) int {
+	l, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		return 1
+	}
+	for n := 0; ; n++ {
+		conn, err := l.Accept()
+		if err != nil {
+			return 1
+		}
+		go serve(n, conn.(*net.TCPConn))
+	}
+}
+
+// early says all that it has to say, ends that, and takes what it is sent.
+func early() int {
+	return listen(func(_ int, conn *net.TCPConn) {
+		defer conn.Close()
+		_, _ = fmt.Fprintf(conn, "220 %d\n", os.Getpid())
+		_ = conn.CloseWrite()
+		n, err := io.Copy(io.Discard, conn)
+		if n > 0 { // else it was looked at whether it listens
+			fmt.Println("took", n, err)
+		}
+	})
+}
+
+// flaky answers only every other request, once it has come to its end.
+func flaky() int {
+	requests := make(chan int, 1)
+	requests <- 0
+	return listen(func(_ int, conn *net.TCPConn) {
+		defer conn.Close()
+		request, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			return
+		}
+		n := <-requests
+		requests <- n + 1
+		if n%2 == 0 {
+			return
+		}
+		rest, err := io.ReadAll(conn) // what comes behind the request
+		text := fmt.Sprintf("%s %d %v", request.URL, len(rest), err)
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	})
 }
 
 func crash() int {
