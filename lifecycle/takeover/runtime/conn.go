@@ -14,6 +14,7 @@ type mode int
 const (
 	unknown mode = iota // nothing has come yet
 	asHTTP              // HTTP/1
+	asHTTP2             // HTTP/2 without TLS
 	opaque              // anything else
 )
 
@@ -21,7 +22,9 @@ const (
 // Of HTTP/1 it knows where messages begin and end: between two requests the process
 // may go and another take its place, and a request begins only when the gate lets it
 // pass. So a kept-alive connection lives longer than a process, and no request gets
-// lost at the end of one. Anything else is connected to one process and ends with it.
+// lost at the end of one. One of HTTP/2 is that of one process, and before that ends its
+// caller is told to go elsewhere and gets all answers. Anything else is connected to one
+// process and ends with it.
 //
 // One goroutine reads while another one writes: a request waits for the answer to the
 // one before to be read.
@@ -43,6 +46,10 @@ type conn struct {
 	mode       mode
 	up         *net.TCPConn // to the process; nil between two requests, if it closed it
 	used       bool         // up has carried a request
+	bound      bool         // bytes went that no other process has seen
+	http2      *http2       // nil unless that is the mode
+	counted    bool         // the gate waits for its end
+	late       *time.Timer  // to an answer that it has to go
 	generation int          // of the process
 	exchange   *exchange    // the request under way
 	retries    int          // how often a process ended it before anything came
@@ -70,14 +77,14 @@ func (g *gate) connect(ctx context.Context, lifetime context.Context, port uint1
 // attach connects to the process that serves, unless it is. A request is counted.
 func (c *conn) attach(ctx context.Context, request bool) error {
 	for {
+		if c.attached(0) {
+			return nil
+		}
 		generation, err := c.gate.pass(ctx, c.port, request)
 		if err != nil {
 			return err
 		}
-		c.mu.Lock()
-		attached := c.up != nil && (c.generation == generation || c.last)
-		c.mu.Unlock()
-		if attached {
+		if c.attached(generation) {
 			return nil
 		}
 		up, err := c.gate.dial(ctx, c.port, generation)
@@ -95,6 +102,13 @@ func (c *conn) attach(ctx context.Context, request bool) error {
 	}
 }
 
+// attached says whether it is connected to the process of a generation, or for good.
+func (c *conn) attached(generation int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.up != nil && (c.generation == generation || c.mode != asHTTP && (c.bound || c.last))
+}
+
 func (c *conn) uncount(request bool) {
 	if request {
 		c.gate.done()
@@ -108,7 +122,7 @@ func (c *conn) replace(up *net.TCPConn, generation int) error {
 		_ = up.Close()
 		return net.ErrClosed
 	}
-	if c.up != nil && c.generation == generation {
+	if c.up != nil && (c.generation == generation || c.mode != asHTTP && c.bound) {
 		return up.Close() // the other goroutine was faster
 	}
 	if c.up != nil {
@@ -141,6 +155,9 @@ func (c *conn) CloseWrite() error {
 		if err := c.sendOpaque(nil); err != nil {
 			return err
 		}
+	}
+	if err := c.endHTTP2(); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,10 +36,17 @@
 // change to any byte, so that requests are what is held and let end: a kept-alive
 // connection is served by one process after the other, and a process that knows of no
 // graceful end loses no request. A request is waited for unless it is an event stream
-// (text/event-stream), or was upgraded. Where a process ends without having been asked
-// to, because it reloads itself, GET, HEAD, OPTIONS and TRACE without a body are made
-// again if no byte of an answer has come. All other protocols are connected to one
-// process, and end with it.
+// (text/event-stream), or was upgraded, such as a WebSocket, which ends with its process.
+// Where a process ends without having been asked to, because it reloads itself, GET,
+// HEAD, OPTIONS and TRACE without a body are made again if no byte of an answer has come.
+//
+// A connection of HTTP/2 without TLS, such as gRPC, is that of one process. Before that
+// is asked to end, its caller is told (GOAWAY) to make its next requests on another
+// connection, which waits for the next process; those under way may end, as those of
+// HTTP/1, and so may those that it makes until it has heard of that.
+//
+// All other protocols are connected to one process, and end with it. Each side of a
+// connection may end what it says, and hear the other one out.
 //
 // # Ends
 //
@@ -50,7 +57,10 @@
 // budget of lifecycle/supervise, which is kept in Config.Store. Then it is parked until
 // the next edit or Restart, also by a Runtime that is made later with the same Store.
 // A port that somebody else has is fatal as Run begins (PortError names who), and
-// later a crash.
+// later a crash: a process that has left its process group does not end with it, and
+// keeps what it listens on. When Run ends that is an EventTrouble.
+//
+// When files cannot be watched for a while, which is an EventTrouble, the process goes on.
 //
 // The environment and the output of the process are written nowhere by this package:
 // output goes to Config.Output, for which the caller masks what is secret.

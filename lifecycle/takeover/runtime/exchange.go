@@ -13,8 +13,13 @@ type exchange struct {
 	repeating      bool // it is about to be written once more
 }
 
-// forget ends the exchange. The lock is held.
+// forget has the gate wait no longer for what is under way. The lock is held.
 func (c *conn) forget() {
+	if c.counted {
+		c.counted = false
+		c.late.Stop()
+		c.gate.done()
+	}
 	if c.exchange != nil && c.exchange.counted {
 		c.gate.done()
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,6 +26,7 @@ type gate struct {
 	ports      map[uint16]*served
 	active     int
 	drained    chan struct{} // closed when active is 0; nil if nobody waits for that
+	leaving    bool          // the process is about to end
 	conns      map[*conn]struct{}
 }
 
@@ -64,7 +67,7 @@ func (g *gate) fail(reason string) {
 // started opens the gate for a process, at each port once it listens there.
 func (g *gate) started(generation int) {
 	g.change(func() {
-		g.open, g.reason, g.generation = true, "", generation
+		g.open, g.reason, g.generation, g.leaving = true, "", generation, false
 		for _, p := range g.ports {
 			p.ready, p.silent = false, false
 		}
@@ -84,6 +87,13 @@ func (g *gate) listens(generation int, port uint16, does bool) {
 // drain waits until no request is under way, or ctx ends. The gate is closed.
 func (g *gate) drain(ctx context.Context) {
 	g.mu.Lock()
+	g.leaving = true
+	conns := slices.Collect(maps.Keys(g.conns))
+	g.mu.Unlock()
+	for _, c := range conns {
+		c.leave()
+	}
+	g.mu.Lock()
 	if g.active == 0 {
 		g.mu.Unlock()
 		return
@@ -97,7 +107,21 @@ func (g *gate) drain(ctx context.Context) {
 	}
 }
 
-// done ends a request that was counted.
+// isLeaving says whether the process is about to end.
+func (g *gate) isLeaving() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.leaving
+}
+
+// count counts something that is under way.
+func (g *gate) count() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active++
+}
+
+// done ends something that was counted.
 func (g *gate) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

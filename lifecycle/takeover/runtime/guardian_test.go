@@ -113,7 +113,42 @@ func TestStopEndsTheWholeFamily(t *testing.T) {
 	}
 }
 
-// So it does with the process that runs it, however that ends.
+// What leaves its process group does not end with it. If it keeps the port it is named,
+// at an edit, at the end, and to who runs it the next time.
+func TestDaemonThatKeepsThePort(t *testing.T) {
+	t.Parallel()
+	root, port := t.TempDir(), freePort(t)
+	write(t, root, "content", "0")
+	c := config(t, root, "content")
+	self(t, &c, "daemon", port)
+	c.Policy = supervise.Policy{Restarts: 1, Pause: time.Millisecond}
+	r := start(t, c)
+	r.until(0, runtime.EventReady)
+	pid := pidOf(t, r.printed("pid "))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	taken := fmt.Sprintf("port %d of the loopback interface is in use by", port)
+	owner := fmt.Sprintf("(process %d)", pid)
+
+	write(t, root, "content", "1")
+	e, at := r.until(0, runtime.EventParked)
+	if !strings.Contains(e.Reason, taken) || !strings.Contains(e.Reason, owner) || !strings.Contains(e.Reason, "setsid") {
+		t.Errorf("it was parked with %q", e.Reason)
+	}
+	if _, err := r.Dial(t.Context(), 80); err == nil || !strings.Contains(err.Error(), owner) {
+		t.Errorf("a connection fails with %v", err)
+	}
+	must(t, r.stop())
+	if e, _ := r.until(at, runtime.EventTrouble); !strings.Contains(e.Reason, owner) {
+		t.Errorf("at the end it says %+v", e)
+	}
+	again, err := runtime.New(c)
+	must(t, err)
+	if err := again.Run(t.Context()); !errors.Is(err, runtime.ErrPortInUse) || !strings.Contains(err.Error(), owner) {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// A family ends with the process that runs it, too, however that ends.
 func TestKilledRuntimeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

@@ -206,7 +206,7 @@ func fetch(ctx context.Context, c *http.Client, method, path, body string) (stri
 	if err != nil {
 		return "", err
 	}
-	if body == "" {
+	if r.GetBody = nil; body == "" { // nobody makes it again
 		r.Body = nil
 	}
 	answer, err := c.Do(r)
@@ -235,11 +235,20 @@ type load struct {
 // newLoad starts one with several clients that keep connections, and several that
 // do not.
 func newLoad(t testing.TB, r runtime.Runtime, port uint16, methods ...string) *load {
-	l := &load{last: newLog[string]()}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	var clients []*http.Client
 	for i := range 4 {
 		c := client(r, port)
 		c.Transport.(*http.Transport).DisableKeepAlives = i%2 == 1
+		clients = append(clients, c)
+	}
+	return loadOf(t, clients, methods...)
+}
+
+// loadOf starts one in which each client makes one request after the other.
+func loadOf(t testing.TB, clients []*http.Client, methods ...string) *load {
+	l := &load{last: newLog[string]()}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	for _, c := range clients {
 		// The transport makes no request again that is not certain to change nothing.
 		l.done.Go(func() {
 			defer c.CloseIdleConnections()

@@ -17,6 +17,10 @@ import (
 	"syscall"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 )
 
@@ -27,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	os.Exit(map[string]func() int{
-		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian, "early": early, "flaky": flaky,
+		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian, "early": early, "flaky": flaky, "grpc": remote, "daemon": daemon,
 	}[role]())
 }
 
@@ -91,7 +95,28 @@ func web() int {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	fmt.Println(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	fmt.Println((&http.Server{Addr: "127.0.0.1:" + os.Getenv("PORT"), Protocols: protocols(true, true)}).ListenAndServe())
+	return 1
+}
+
+// protocols are those that are spoken without TLS.
+func protocols(http1, http2 bool) *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(http1)
+	p.SetUnencryptedHTTP2(http2)
+	return p
+}
+
+// remote serves gRPC, which has the server speak first. Nothing in it knows of a graceful
+// end.
+func remote() int {
+	l, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		return 1
+	}
+	s := grpc.NewServer()
+	healthpb.RegisterHealthServer(s, health.NewServer())
+	fmt.Println(s.Serve(l))
 	return 1
 }
 
@@ -201,6 +226,22 @@ func family() int {
 }
 
 func child() int { select {} }
+
+// daemon has a child serve that leaves its process group.
+func daemon() int {
+	program, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), "PHAROS_TEST_ROLE=web")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return 1
+	}
+	fmt.Println("pid", cmd.Process.Pid)
+	select {}
+}
 
 // deaf listens nowhere, and ends when it is asked to.
 func deaf() int {

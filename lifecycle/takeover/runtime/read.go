@@ -1,26 +1,38 @@
 package runtime
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	for {
+		if n := c.said(p); n > 0 {
+			return n, nil
+		}
 		up, err := c.upstream()
 		if err != nil {
 			return 0, err
 		}
-		n, err := up.Read(p)
+		n, err := up.Read(c.room(p))
 		if n > 0 {
 			c.arrived(p[:n])
 			return n, nil
 		}
 		if err == nil {
 			return 0, nil
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.woken()
+			continue
 		}
 		if again, err := c.lost(up, err); !again {
 			return 0, err
@@ -68,16 +80,31 @@ func (c *conn) upstream() (*net.TCPConn, error) {
 
 // arrived follows what the process sends.
 func (c *conn) arrived(p []byte) {
+	if c.follow(p) && c.gate.isLeaving() {
+		c.leave()
+	}
+}
+
+// follow says whether it is HTTP/2.
+func (c *conn) follow(p []byte) (isHTTP2 bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mode == unknown {
-		c.mode = opaque // it speaks first
+	if c.mode == unknown { // it speaks first
+		if c.mode = opaque; opensHTTP2(p) {
+			c.mode, c.http2 = asHTTP2, newHTTP2()
+		}
+	}
+	c.bound = true
+	if c.mode == asHTTP2 {
+		c.http2.fromProcess(p)
+		c.settle()
+		return true
 	}
 	for len(p) > 0 && c.mode == asHTTP {
 		x := c.exchange
 		if x == nil {
 			c.opaque()
-			return
+			return false
 		}
 		x.answered = true
 		n, err := c.response.next(p)
@@ -86,7 +113,7 @@ func (c *conn) arrived(p []byte) {
 		}
 		if err != nil {
 			c.opaque()
-			return
+			return false
 		}
 		p = p[n:]
 		if c.response.part == complete {
@@ -95,6 +122,7 @@ func (c *conn) arrived(p []byte) {
 			c.finish()
 		}
 	}
+	return false
 }
 
 // head reads the head of a response. The lock is held.
@@ -130,7 +158,7 @@ func (c *conn) lost(up *net.TCPConn, err error) (again bool, _ error) {
 	}
 	x := c.exchange
 	switch {
-	case c.mode == unknown && !c.half && c.retries < repeats:
+	case c.mode != asHTTP && !c.bound && !c.half && c.retries < repeats:
 		// Another process will take it, or this one when it has started anew.
 		if open {
 			c.retries++

@@ -32,7 +32,7 @@ type Runtime interface {
 	Run(ctx context.Context) error
 	// Dial connects to what the program serves at a port of the container. While the
 	// program is exchanged, or still starts, it waits, up to Config.Hold. What it
-	// returns has CloseWrite. The error matches ErrNotServing at once when the program
+	// returns has CloseWrite, by which each side ends only what it says itself. The error matches ErrNotServing at once when the program
 	// has crashed, is parked or could not be built, and when nobody listens.
 	Dial(ctx context.Context, port uint16) (net.Conn, error)
 	// State is what it does now.

@@ -13,14 +13,19 @@ func (c *conn) Write(p []byte) (int, error) {
 	rest := p
 	if mode == unknown {
 		c.opening, rest = append(c.opening, p...), nil
-		is, sure := opens(c.opening)
+		speaks, sure := speaks(c.opening)
 		if !sure {
 			return len(p), nil
 		}
-		mode = c.decide(is)
+		mode = c.decide(speaks)
 	}
-	if mode == asHTTP && c.opening != nil {
-		rest, c.opening = c.opening, nil
+	if (mode == asHTTP || mode == asHTTP2) && c.opening != nil {
+		rest, c.opening = append(c.opening, rest...), nil
+	}
+	if mode == asHTTP2 {
+		if err := c.writeHTTP2(rest); err != nil {
+			return 0, err
+		}
 	}
 	for mode == asHTTP && len(rest) > 0 {
 		var err error
@@ -61,14 +66,27 @@ func (c *conn) kept() []byte {
 	return kept
 }
 
+// speaks says what a connection carries that begins so. It is not sure as long as more
+// may follow.
+func speaks(p []byte) (m mode, sure bool) {
+	if n := min(len(p), len(preface)); string(p[:n]) == preface[:n] {
+		return asHTTP2, n == len(preface)
+	}
+	is, sure := opens(p)
+	if is {
+		return asHTTP, sure
+	}
+	return opaque, sure
+}
+
 // decide says what the connection carries, unless that is known by now.
-func (c *conn) decide(http bool) mode {
+func (c *conn) decide(m mode) mode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mode == unknown {
-		c.mode = opaque
-		if http {
-			c.mode = asHTTP
+		c.mode = m
+		if m == asHTTP2 {
+			c.http2 = newHTTP2()
 		}
 	}
 	return c.mode
@@ -78,6 +96,7 @@ func (c *conn) decide(http bool) mode {
 func (c *conn) send(p []byte) error {
 	c.mu.Lock()
 	up, closed := c.up, c.closed
+	c.bound = true
 	c.mu.Unlock()
 	if up == nil || closed {
 		return net.ErrClosed
@@ -95,7 +114,7 @@ func (c *conn) passOn() {
 
 // opaque is passOn with the lock held.
 func (c *conn) opaque() {
-	c.mode = opaque
+	c.mode, c.bound = opaque, true
 	c.forget()
 	c.changed()
 }
