@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"sync"
@@ -68,9 +69,9 @@ func (g *gate) connect(ctx context.Context, lifetime context.Context, port uint1
 		c.stop()
 		return nil, err
 	}
-	g.mu.Lock()
-	g.conns[c] = struct{}{}
-	g.mu.Unlock()
+	if !g.add(c) {
+		return nil, errors.Join(notServing(errors.New("it has been stopped")), c.Close())
+	}
 	return c, nil
 }
 

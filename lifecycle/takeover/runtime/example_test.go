@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +20,8 @@ func Example() {
 	}
 	defer os.RemoveAll(root)
 	save := func(text string) {
-		if err := os.WriteFile(filepath.Join(root, "greeting"), []byte(text), 0o600); err != nil {
+		next := filepath.Join(root, "next") // which takes the file's place at once, as editors save
+		if err := errors.Join(os.WriteFile(next, []byte(text), 0o600), os.Rename(next, filepath.Join(root, "greeting"))); err != nil {
 			panic(err)
 		}
 	}

@@ -25,9 +25,9 @@ type gate struct {
 	reason     string // why nobody serves, and nobody is about to
 	ports      map[uint16]*served
 	active     int
-	drained    chan struct{} // closed when active is 0; nil if nobody waits for that
-	leaving    bool          // the process is about to end
-	conns      map[*conn]struct{}
+	drained    chan struct{}      // closed when active is 0; nil if nobody waits for that
+	leaving    bool               // the process is about to end
+	conns      map[*conn]struct{} // nil when all of them were cut off
 }
 
 // served is a port of the container.
@@ -131,12 +131,23 @@ func (g *gate) done() {
 	}
 }
 
+// add has a connection be cut off with the others, unless that was done.
+func (g *gate) add(c *conn) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.conns == nil {
+		return false
+	}
+	g.conns[c] = struct{}{}
+	return true
+}
+
 // shut fails what waits, and cuts all connections off.
 func (g *gate) shut(reason string) {
 	g.fail(reason)
 	g.mu.Lock()
 	conns := g.conns
-	g.conns = map[*conn]struct{}{}
+	g.conns = nil
 	g.mu.Unlock()
 	for c := range conns {
 		_ = c.Close()

@@ -206,7 +206,7 @@ func fetch(ctx context.Context, c *http.Client, method, path, body string) (stri
 	if err != nil {
 		return "", err
 	}
-	if r.GetBody = nil; body == "" { // nobody makes it again
+	if body == "" {
 		r.Body = nil
 	}
 	answer, err := c.Do(r)

@@ -64,8 +64,10 @@ func (s Spec) freed(ctx context.Context) error {
 	}
 }
 
-// listens waits until a process listens on a port.
-func (p *process) listens(ctx context.Context, port uint16) bool {
+// listens waits until a process listens on a port, and says once when that is late.
+func (p *process) listens(ctx context.Context, port uint16, late func()) bool {
+	patient := time.NewTimer(patience)
+	defer patient.Stop()
 	for pause := time.Millisecond; ; pause = min(pause+pause/4, 100*time.Millisecond) {
 		if conn, err := dialLocal(ctx, port); err == nil {
 			_ = conn.Close()
@@ -73,6 +75,8 @@ func (p *process) listens(ctx context.Context, port uint16) bool {
 		}
 		select {
 		case <-time.After(pause):
+		case <-patient.C:
+			late()
 		case <-p.ended:
 			return false
 		case <-ctx.Done():

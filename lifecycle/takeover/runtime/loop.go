@@ -284,15 +284,11 @@ func (o *loop) probe(p *process, generation int) {
 	var probes, telling sync.WaitGroup
 	for _, port := range o.config.Ports {
 		probes.Go(func() {
-			late := time.AfterFunc(patience, func() {
-				if ctx.Err() == nil {
-					o.gate.listens(generation, port.Container, false)
-					o.tell(Event{Type: EventSilent, Generation: generation, PID: p.pid, Reason: fmt.Sprintf("it does not listen on port %d", port.Local)})
-				}
-			})
-			defer late.Stop()
-			if p.listens(ctx, port.Local) {
-				late.Stop()
+			late := func() {
+				o.gate.listens(generation, port.Container, false)
+				o.tell(Event{Type: EventSilent, Generation: generation, PID: p.pid, Reason: fmt.Sprintf("it does not listen on port %d", port.Local)})
+			}
+			if p.listens(ctx, port.Local, late) {
 				o.gate.listens(generation, port.Container, true)
 			}
 		})
