@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,9 @@ func (d *duration) String() string {
 // Set implements pflag.Value.
 func (d *duration) Set(s string) error {
 	parsed, err := reaper.ParseDuration(s)
+	if why, ok := errors.AsType[*reaper.DurationError](err); ok {
+		return errors.New(why.Why) // behind the flag and its value
+	}
 	*d = duration(parsed)
 	return err
 }

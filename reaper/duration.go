@@ -28,6 +28,24 @@ const n = `[1-9][0-9]{0,8}`
 // ErrDuration is what is wrong with a duration that cannot be read.
 var ErrDuration = errors.New("not a duration")
 
+// DurationError says of a text why it is no duration. It is ErrDuration.
+type DurationError struct {
+	Text string
+	// Why has of the text only what is wrong, where that is not all of it: it can stand
+	// behind something that has shown the text already.
+	Why string
+}
+
+func (e *DurationError) Error() string {
+	if e.Text == "" {
+		return ErrDuration.Error() + ": " + e.Why
+	}
+	return ErrDuration.Error() + ": " + quote(e.Text) + ": " + e.Why
+}
+
+// Is reports that it is ErrDuration.
+func (e *DurationError) Is(target error) bool { return target == ErrDuration }
+
 // units are those of a duration, in their order.
 var units = []struct {
 	letter string
@@ -42,12 +60,15 @@ var units = []struct {
 
 // ParseDuration reads a duration such as "90s", "15m", "36h", "7d", "2w" or "1d12h":
 // whole weeks, days (of 24 hours), hours, minutes and seconds, in this order, each at
-// most once. It refuses everything else with an error that is ErrDuration and says
+// most once. It refuses everything else with a *DurationError, which says
 // why: numbers without a unit, with a sign, a fraction or leading zeros, zero, units
 // of a second's parts, and more than MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
+	fail := func(format string, args ...any) (time.Duration, error) {
+		return 0, &DurationError{Text: s, Why: fmt.Sprintf(format, args...)}
+	}
 	if s == "" {
-		return 0, fmt.Errorf("%w: it is empty, want one such as 90s, 36h or 7d", ErrDuration)
+		return fail("it is empty, want one such as 90s, 36h or 7d")
 	}
 	var sum time.Duration
 	rest, next := s, 0
@@ -55,21 +76,29 @@ func ParseDuration(s string) (time.Duration, error) {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 		number, after := rest[:digits], rest[digits:]
 		unit := unitOf(after)
+		is := quote(number) // what is wrong: "it" where that is all of the text
+		if number == s {
+			is = "it"
+		}
+		at := ""
+		if rest != s {
+			at = " at " + quote(rest)
+		}
 		switch {
 		case digits == 0:
-			return 0, fmt.Errorf("%w: %s: a number of w, d, h, m or s is expected at %s", ErrDuration, quote(s), quote(rest))
+			return fail("a number of w, d, h, m or s is expected%s", at)
 		case after == "":
-			return 0, fmt.Errorf("%w: %s: %s has no unit, want w, d, h, m or s", ErrDuration, quote(s), quote(number))
+			return fail("%s has no unit, want w, d, h, m or s", is)
 		case number[0] == '0':
-			return 0, fmt.Errorf("%w: %s: %s begins with a zero: leave out what is zero", ErrDuration, quote(s), quote(number))
+			return fail("%s begins with a zero: leave out what is zero", is)
 		case unit < 0:
-			return 0, fmt.Errorf("%w: %s: %s has no unit, want w, d, h, m or s and then nothing or the next number, not %s", ErrDuration, quote(s), quote(number), quote(after))
+			return fail("%s has no unit, want w, d, h, m or s and then nothing or the next number, not %s", is, quote(after))
 		case unit < next:
-			return 0, fmt.Errorf("%w: %s: %s stands after a smaller unit or the same, want w, d, h, m, s in this order", ErrDuration, quote(s), quote(units[unit].letter))
+			return fail("%s stands after a smaller unit or the same, want w, d, h, m, s in this order", quote(units[unit].letter))
 		}
 		count, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || digits > 9 || count > int64((MaxDuration-sum)/units[unit].is) {
-			return 0, fmt.Errorf("%w: %s is more than 3650d, the longest: what is to stay longer is retained", ErrDuration, quote(s))
+			return fail("it is more than 3650d, the longest: what is to stay longer is retained")
 		}
 		sum += time.Duration(count) * units[unit].is
 		rest, next = after[1:], unit+1

@@ -3,6 +3,7 @@ package reaper_test
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%q: got %v and %v, want %v", c.Text, got, err, c.Is)
 		case c.Why != "" && (!errors.Is(err, reaper.ErrDuration) || !strings.Contains(err.Error(), c.Why)):
 			t.Errorf("%q: error %v, want ErrDuration with %q", c.Text, err, c.Why)
+		case c.Text != "" && err != nil && strings.Count(err.Error(), strconv.Quote(c.Text)) > 1:
+			t.Errorf("%q: its error says it again and again: %v", c.Text, err)
 		case c.Why != "" && got != 0:
 			t.Errorf("%q: %v beside an error", c.Text, got)
 		}

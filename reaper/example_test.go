@@ -26,7 +26,7 @@ func ExampleParseDuration() {
 	// 36h is 36h0m0s
 	// 2w is 336h0m0s
 	// 1d12h is 36h0m0s
-	// not a duration: "3600": "3600" has no unit, want w, d, h, m or s
+	// not a duration: "3600": it has no unit, want w, d, h, m or s
 	// not a duration: "12h1d": "d" stands after a smaller unit or the same, want w, d, h, m, s in this order
 }
 
@@ -64,7 +64,7 @@ func ExampleReadIntent() {
 	fmt.Println(err)
 	// Output:
 	// pharos.dev/intent: "temporary" is neither transient nor retained
-	// pharos.dev/ttl: not a duration: "-7d": a number of w, d, h, m or s is expected at "-7d"
+	// pharos.dev/ttl: not a duration: "-7d": a number of w, d, h, m or s is expected
 	// pharos.dev/expires-at: not a time: "2026-03-04 05:06", want one such as 2026-03-04T05:06:07Z (RFC 3339 with a zone)
 }
 
