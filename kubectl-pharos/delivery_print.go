@@ -28,13 +28,22 @@ type deliveryFields struct {
 	failure
 }
 
+// nothing is what was written beside the preparation.
+func (f deliveryFields) nothing() string {
+	if !f.DryRun && slices.ContainsFunc(f.Steps, func(s lifecycle.StepResult) bool { return s.Written() > 0 }) {
+		return "nothing but the preparation"
+	}
+	return "nothing"
+}
+
 // print writes what became of it. A program gets an answer after a failure too.
 func (o *deliveryOptions) print(ctx context.Context, kind string, f deliveryFields, res lifecycle.ReconcileResult, err error) error {
+	f.DryRun = o.dryRun != ""
 	if o.output.human() {
 		o.printHuman(f, res, err)
 		return nil
 	}
-	f.DryRun, f.Receipt, f.Changes, f.Orphans, f.Dropped, f.Findings = o.dryRun != "", res.Receipt, res.Changes, res.Orphans, res.Dropped, slices.Concat(res.Findings, res.Noticed, res.Untried)
+	f.Receipt, f.Changes, f.Orphans, f.Dropped, f.Findings = res.Receipt, res.Changes, res.Orphans, res.Dropped, slices.Concat(res.Findings, res.Noticed, res.Untried)
 	f.Seconds = res.Took.Seconds()
 	if res.Plan.Decision != "" {
 		f.Plan = &res.Plan
@@ -64,7 +73,7 @@ func (o *deliveryOptions) printHuman(f deliveryFields, res lifecycle.ReconcileRe
 	switch {
 	case err != nil || res.Plan.Decision == "":
 	case res.Plan.Decision == lifecycle.DecideUnchanged:
-		linef(o.Out, "%s: unchanged at %s (receipt %s), nothing was written, in %s", f.Target, what, res.Receipt.Short(), seconds(res.Took))
+		linef(o.Out, "%s: unchanged at %s (receipt %s), %s was written, in %s", f.Target, what, res.Receipt.Short(), f.nothing(), seconds(res.Took))
 	case o.dryRun != "" && res.Plan.RollbackOf != "":
 		linef(o.Out, "%s: would roll back to %s (receipt %s)", f.Target, what, res.Plan.RollbackOf.Short())
 	case o.dryRun != "":

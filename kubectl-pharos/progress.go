@@ -34,6 +34,10 @@ func (p *progress) event(e lifecycle.Event) {
 			linef(p.w, "warning: %s: %s", f.Subject, f.Message)
 		}
 	case lifecycle.EventStepPrepared:
+		if e.Written == 0 {
+			linef(p.w, "prepared already: %s", e.Step)
+			break
+		}
 		linef(p.w, "prepared %s", e.Step)
 	case lifecycle.EventPlanned:
 		linef(p.w, "%s: %s", e.Target, e.Plan.Decision)

@@ -28,6 +28,16 @@ type StepResult struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
+// Written is how many objects were created or changed, or would be.
+func (s StepResult) Written() (n int) {
+	for _, c := range s.Changes {
+		if c.Type != ChangeUnchanged {
+			n++
+		}
+	}
+	return n
+}
+
 // Deploy prepares the target and then brings it to the commit as Reconcile does,
 // which wants a target that was prepared. It checks that what a delivery needs is
 // there, all of it before anything is written; does the steps that the Setup's
@@ -204,7 +214,7 @@ func (p *preparation) run(ctx context.Context) error {
 				return err
 			}
 		}
-		p.emit(Event{Type: EventStepPrepared, Step: step.Name})
+		p.emit(Event{Type: EventStepPrepared, Step: step.Name, Written: (*p.done)[len(*p.done)-1].Written()})
 	}
 	return p.complete(ctx, at)
 }

@@ -99,8 +99,10 @@ type Event struct {
 	Unready  []ObjectStatus      `json:"unready,omitempty"`
 	Outcome  receipt.OutcomeType `json:"outcome,omitempty"`
 	Step     string              `json:"step,omitempty"`
-	Error    string              `json:"error,omitempty"`
-	Took     time.Duration       `json:"took,omitempty"` // nanoseconds; for EventImageBuilt and EventFinished
+	// Written is how many objects EventStepPrepared had to create or change.
+	Written int           `json:"written,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Took    time.Duration `json:"took,omitempty"` // nanoseconds; for EventImageBuilt and EventFinished
 }
 
 // Sink receives events, from one goroutine at a time. It should return
