@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ type objectFields struct {
 
 func (o *changeOptions) run(ctx context.Context, args []string) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	config, refs, err := o.named(ctx, args, *o.namespace)
@@ -95,7 +94,7 @@ func (o *changeOptions) change(ctx context.Context, c *reaper.Client, r reaper.R
 	}
 	if o.warn != nil {
 		if w := o.warn(obj); w != "" {
-			linef(o.ErrOut, "warning: %s: %s", strings.ToLower(r.Kind)+"/"+r.Name, oneLine(w))
+			linef(o.ErrOut, "warning: %s: %s", objectName(r.Group, r.Kind, r.Name), oneLine(w))
 		}
 	}
 	now, err := c.Now(ctx)
@@ -109,7 +108,7 @@ func (o *changeOptions) change(ctx context.Context, c *reaper.Client, r reaper.R
 		if dryRun {
 			would = " (dry run)"
 		}
-		linef(o.Out, "%s %s%s: %s", strings.ToLower(r.Kind)+"/"+r.Name, o.done, would, d.Message)
+		linef(o.Out, "%s %s%s: %s", objectName(r.Group, r.Kind, r.Name), o.done, would, d.Message)
 	}
 	return is, nil
 }

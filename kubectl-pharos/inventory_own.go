@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +66,7 @@ type owned struct {
 
 func (o *inventoryOwnOptions) run(ctx context.Context, args []string) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	config, refs, err := o.named(ctx, args, *o.namespace)
@@ -104,7 +103,7 @@ func (o *inventoryOwnOptions) own(ctx context.Context, i *inventory.Inventory, r
 	if err != nil || !o.output.human() {
 		return is
 	}
-	would, name := "", strings.ToLower(r.Kind)+"/"+r.Name
+	would, name := "", objectName(r.Group, r.Kind, r.Name)
 	if dryRun {
 		would = " (dry run)"
 	}

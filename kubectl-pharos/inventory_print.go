@@ -21,7 +21,7 @@ func (o *inventoryOptions) print(target string, r inventory.Report) error {
 		for _, f := range r.Findings {
 			if f.Object != nil && !named[*f.Object] {
 				named[*f.Object] = true
-				linef(o.Out, "%s/%s", f.Resource, oneLine(f.Object.Name))
+				linef(o.Out, "%s", objectName(f.Object.Group, f.Object.Kind, f.Object.Name))
 			}
 		}
 		return nil

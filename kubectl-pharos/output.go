@@ -33,6 +33,9 @@ func newObject(kind, name string, fields any) (object, error) {
 		return nil, err
 	}
 	o["apiVersion"], o["kind"] = apiVersion, kind
+	if name == "" {
+		name = strings.ToLower(kind) // what it is of is not known: it has a name all the same
+	}
 	o["metadata"] = map[string]any{"name": name}
 	return o, nil
 }
@@ -149,6 +152,11 @@ func linef(w io.Writer, format string, args ...any) {
 // oneLine is for a name, which is one line whatever it holds: that of a Role may have
 // ends of lines, and would look like several.
 func oneLine(s string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s) }
+
+// objectName names an object as kubectl does: configmap/over, deployment.apps/api.
+func objectName(group, kind, name string) string {
+	return strings.TrimSuffix(strings.ToLower(kind)+"."+group, ".") + "/" + oneLine(name)
+}
 
 // visible has control characters, bytes that are no text and what turns the
 // direction of writing as Go writes them in a string. Ends of lines and tabs stay.

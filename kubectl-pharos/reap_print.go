@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
@@ -32,7 +34,7 @@ func (p *reapPrinter) item(i sweep.Item) {
 	switch {
 	case p.output.format() == "name":
 		if deleted {
-			linef(p.Out, "%s/%s", i.Resource, oneLine(i.Object.Name))
+			linef(p.Out, "%s", objectName(i.Resource.Group, i.Resource.Kind, i.Object.Name))
 		}
 	case !p.output.human():
 		if now := time.Now(); now.Sub(p.said) > signOfLife {
@@ -50,7 +52,7 @@ func (p *reapPrinter) item(i sweep.Item) {
 		if p.output.format() == "wide" {
 			why = ": " + i.Decision.Message
 		}
-		linef(p.Out, "%s/%s deleted%s%s%s", strings.ToLower(i.Resource.Kind), oneLine(i.Object.Name), where, would, why)
+		linef(p.Out, "%s deleted%s%s%s", objectName(i.Resource.Group, i.Resource.Kind, i.Object.Name), where, would, why)
 	}
 }
 
@@ -83,7 +85,7 @@ func (p *reapPrinter) errLine(format string, args ...any) { linef(p.ErrOut, form
 // problems prints the findings, and what was not looked at.
 func (p *reapPrinter) problems(line func(string, ...any), r sweep.Report) {
 	for _, f := range r.Findings {
-		name := f.Resource + "/" + oneLine(f.Name)
+		name := objectName(groupOf(f.Resource), f.Kind, f.Name)
 		if f.Namespace != "" {
 			name += " in " + f.Namespace
 		}
@@ -92,7 +94,7 @@ func (p *reapPrinter) problems(line func(string, ...any), r sweep.Report) {
 			continue
 		}
 		for _, h := range f.Held {
-			line("          holds %s/%s: %s", h.Resource, oneLine(h.Name), indent(h.Why))
+			line("          holds %s: %s", objectName(groupOf(h.Resource), h.Kind, h.Name), indent(h.Why))
 		}
 		for _, g := range f.Gaps {
 			line("          not looked at: %s: %s", g.What, indent(g.Why))
@@ -105,6 +107,9 @@ func (p *reapPrinter) problems(line func(string, ...any), r sweep.Report) {
 		line("not looked at: %s: %s", g.What, indent(g.Why))
 	}
 }
+
+// groupOf is the group of a resource that is named as kubectl does.
+func groupOf(resource string) string { return schema.ParseGroupResource(resource).Group }
 
 // summary is the report in one line.
 func summary(r sweep.Report) string {

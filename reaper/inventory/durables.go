@@ -109,7 +109,7 @@ func (l *look) concludeDurable() {
 
 // argumentOf names an object on the command line.
 func argumentOf(d Durable) string {
-	arg := d.Resource + "/" + d.Object.Name
+	arg := strings.TrimSuffix(strings.ToLower(d.Object.Kind)+"."+d.Object.Group, ".") + "/" + d.Object.Name
 	if d.Object.Namespace != "" {
 		arg += " --namespace " + d.Object.Namespace
 	}

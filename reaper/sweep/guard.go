@@ -125,7 +125,7 @@ func (e *Ender) lookAt(ctx context.Context, r Resource, namespace string, f *fou
 		resource: r, namespace: namespace, limit: lookPage, again: func() {},
 		each: func(o reaper.Object) error {
 			if why := reaper.Outlives(o); why != "" {
-				f.hold(Held{r.String(), o.Name, why})
+				f.hold(Held{r.String(), r.Kind, o.Name, why})
 			}
 			if f.enough() {
 				return errEnough
@@ -226,7 +226,7 @@ func (f *found) message(res *Result) string {
 	var parts []string
 	if n := len(res.Held); n > 0 {
 		h := res.Held[0]
-		text := fmt.Sprintf("%s/%s in it is to outlive it: %s", h.Resource, h.Name, h.Why)
+		text := fmt.Sprintf("%s in it is to outlive it: %s", h.name(), h.Why)
 		switch {
 		case n >= maxHeld:
 			text += fmt.Sprintf("; and %d more at least", n-1)

@@ -60,6 +60,7 @@ type ResourceCounts struct {
 // Finding is an object that a person has to look at.
 type Finding struct {
 	Resource  string        `json:"resource"`
+	Kind      string        `json:"kind"`
 	Namespace string        `json:"namespace,omitempty"`
 	Name      string        `json:"name"`
 	UID       string        `json:"uid"`

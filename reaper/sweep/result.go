@@ -1,6 +1,10 @@
 package sweep
 
 import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pharos-dev/pharos/reaper"
 )
 
@@ -40,6 +44,7 @@ type Result struct {
 type Held struct {
 	// Resource is named as kubectl does.
 	Resource string `json:"resource"`
+	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 	// Why it is to outlive it.
 	Why string `json:"why"`
@@ -55,3 +60,8 @@ type Gap struct {
 }
 
 var outcomeOf = map[reaper.Verdict]Outcome{reaper.Keep: Kept, reaper.Wait: Waiting, reaper.Refuse: Refused}
+
+// name is the object as kubectl prints it: "deployment.apps/api".
+func (h Held) name() string {
+	return strings.TrimSuffix(strings.ToLower(h.Kind)+"."+schema.ParseGroupResource(h.Resource).Group, ".") + "/" + h.Name
+}

@@ -116,7 +116,7 @@ func (p *part) find(i Item, reason reaper.Reason, message string) {
 	}
 	p.tally.findings++
 	p.findings = append(p.findings, Finding{
-		Resource: i.Resource.String(), Namespace: i.Object.Namespace, Name: i.Object.Name, UID: i.Object.UID,
+		Resource: i.Resource.String(), Kind: i.Resource.Kind, Namespace: i.Object.Namespace, Name: i.Object.Name, UID: i.Object.UID,
 		Reason: reason, Message: message, Held: i.Held, Gaps: i.Gaps,
 	})
 }
