@@ -98,6 +98,7 @@ func exitCode(err error) int {
 	if ended, ok := errors.AsType[*endedError](err); ok {
 		return ended.code
 	}
+	_, faulty := errors.AsType[*catalogue.ProblemsError](err) // a file of the repository
 	switch {
 	case is(errNotSo):
 		return exitNotSo
@@ -107,7 +108,7 @@ func exitCode(err error) int {
 		return exitBlocked
 	case is(lifecycle.ErrUnhealthy):
 		return exitUnhealthy
-	case is(lifecycle.ErrSource, source.ErrNoRepository, source.ErrUnsupported, source.ErrUnborn, source.ErrUnknownRevision,
+	case faulty, is(lifecycle.ErrSource, source.ErrNoRepository, source.ErrUnsupported, source.ErrUnborn, source.ErrUnknownRevision,
 		source.ErrCorrupt, source.ErrMalformed, standard.ErrNoTarget):
 		return exitSource
 	case is(lifecycle.ErrUnreachable):

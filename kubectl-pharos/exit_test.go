@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -22,6 +23,7 @@ func TestExitCodes(t *testing.T) {
 		"none":                      {nil, exitDone},
 		"an answer of no":           {notSo("not live"), exitNotSo},
 		"a full disk":               {lifecycle.TargetError(fmt.Errorf("write: %w", syscall.ENOSPC)), exitUsage},
+		"a faulty file":             {fmt.Errorf("resolve: %w", &catalogue.ProblemsError{List: []*catalogue.Problem{{File: ".env", Line: 1, Message: "has no ="}}}), exitSource},
 		"a build's mistake":         {&lifecycle.BuildError{Image: "api", Reason: "x"}, exitSource},
 		"a closed connection":       {lifecycle.TargetError(fmt.Errorf("read: %w", io.ErrUnexpectedEOF)), exitUnreachable},
 		"a record that is cut off":  {lifecycle.TargetError(fmt.Errorf("%w: %w", receipt.ErrCorrupt, io.ErrUnexpectedEOF)), exitBlocked},

@@ -1,10 +1,12 @@
 package takeover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -98,17 +100,24 @@ func (s *Session) find(names []string) ([]*part, error) {
 	if len(names) == 0 {
 		return slices.Clone(s.parts), nil
 	}
+	var there []string
+	for _, p := range s.parts {
+		there = append(there, p.workload.Namespace+"/"+p.workload.Name)
+	}
 	var found []*part
-	var errs []error
+	var unknown []string
 	for _, name := range names {
 		i := slices.IndexFunc(s.parts, func(p *part) bool { return p.workload.called(name) })
 		if i < 0 {
-			errs = append(errs, fmt.Errorf("%w: %q", ErrUnknownWorkload, name))
+			unknown = append(unknown, strconv.Quote(name))
 			continue
 		}
 		found = append(found, s.parts[i])
 	}
-	return found, errors.Join(errs...)
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("%w: %s; it has %s", ErrUnknownWorkload, strings.Join(unknown, ", "), cmp.Or(strings.Join(there, ", "), "none yet"))
+	}
+	return found, nil
 }
 
 // called says whether a name is the workload's.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pharos-dev/pharos/catalogue"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
@@ -112,6 +113,9 @@ type Event struct {
 // and ErrUnknownWorkload, "source" for what an edit mends, "blocked", "unhealthy",
 // "unreachable"; empty for another.
 func ClassOf(err error) string {
+	if _, ok := errors.AsType[*catalogue.ProblemsError](err); ok {
+		return "source" // whoever reads a file of the working tree says what is wrong in it
+	}
 	for _, class := range classes {
 		if errors.Is(err, class.err) {
 			return class.name
