@@ -50,15 +50,18 @@ func Connect(ctx context.Context, folder string) (*Client, error) {
 // PID is the process of the guardian.
 func (c *Client) PID() int { return c.place.PID }
 
-// Status returns how the guardian and its session are.
+// Status returns how the guardian and its session are. The error matches ErrNoAnswer if
+// it does not say so within answerWithin.
 func (c *Client) Status(ctx context.Context) (Status, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, c.noAnswer())
+	defer cancel()
 	var st *Status
-	err := c.ask(ctx, Request{Op: OpStatus}, func(l Line) error {
+	err := c.exchange(ctx, Request{Op: OpStatus}, func(l Line) error {
 		st = l.Status
 		return nil
 	})
 	if err == nil && st == nil {
-		err = io.ErrUnexpectedEOF
+		err = fmt.Errorf("%w: process %d", ErrEnded, c.place.PID)
 	}
 	if err != nil {
 		return Status{}, err
@@ -96,8 +99,12 @@ func (c *Client) Stop(ctx context.Context) error {
 
 // Attach gives the status, all events so far, and those that come to line, until the
 // session ends, or ctx, which is no error. Requests are sent as they come, until that
-// is closed; nil sends none. An error of line ends it, and is returned.
+// is closed; nil sends none. An error of line ends it, and is returned. The error matches
+// ErrNoAnswer if the guardian is stopped meanwhile, and ErrCutOff if line took so long
+// that the guardian waited no more.
 func (c *Client) Attach(ctx context.Context, requests <-chan Request, line func(Line) error) error {
+	ctx, stop := c.whileItAnswers(ctx)
+	defer stop()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return err
@@ -122,22 +129,45 @@ func (c *Client) Attach(ctx context.Context, requests <-chan Request, line func(
 		}
 		sent <- err
 	}()
-	err = receive(ctx, conn, line)
+	finished := false
+	err = receive(ctx, conn, func(l Line) error {
+		finished = finished || l.Event != nil && l.Event.Type == takeover.EventFinished
+		return line(l)
+	})
+	over := context.Cause(ctx)
 	cancel()
 	_ = conn.SetWriteDeadline(time.Unix(1, 0))
 	<-sent
-	return err
+	switch {
+	case errors.Is(over, ErrNoAnswer):
+		return over
+	case err != nil || over != nil || finished:
+		return err
+	}
+	if _, err := c.Status(context.WithoutCancel(ctx)); err == nil {
+		return ErrCutOff
+	}
+	return nil
 }
 
-// ask sends one request, and gives what is answered to line. An answer with an error is
-// returned as an *Error.
+// ask is exchange for what may take long: it goes on as long as the guardian answers.
 func (c *Client) ask(ctx context.Context, r Request, line func(Line) error) error {
+	ctx, stop := c.whileItAnswers(ctx)
+	defer stop()
+	return c.exchange(ctx, r, line)
+}
+
+// exchange sends one request, and gives what is answered to line. An answer with an error
+// is returned as an *Error.
+func (c *Client) exchange(ctx context.Context, r Request, line func(Line) error) error {
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := send(conn, r); err != nil {
+	if err := send(conn, r); errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w: process %d", ErrEnded, c.place.PID)
+	} else if err != nil {
 		return err
 	}
 	if unix, ok := conn.(*net.UnixConn); ok {
@@ -158,7 +188,7 @@ func (c *Client) ask(ctx context.Context, r Request, line func(Line) error) erro
 	case err == nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil && !answered:
-		return fmt.Errorf("the guardian, process %d, ended before it answered: %w", c.place.PID, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%w: process %d", ErrEnded, c.place.PID)
 	}
 	return err
 }
@@ -166,8 +196,11 @@ func (c *Client) ask(ctx context.Context, r Request, line func(Line) error) erro
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", c.place.Socket)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		return nil, ErrNotRunning // it was killed
+	case errors.Is(err, syscall.EAGAIN):
+		return nil, c.noAnswer() // as many wait for it as can
 	}
 	return conn, err
 }

@@ -32,7 +32,8 @@ import (
 // role is what another process of the test is: a guardian, or a terminal that starts one
 // and waits.
 type role struct {
-	Terminal                           bool
+	Terminal, Idle                     bool
+	Ask                                string
 	Kubeconfig, Dir, Namespace, Folder string
 }
 
@@ -53,6 +54,10 @@ func TestMain(m *testing.M) {
 			fmt.Println("started")
 			_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 		}
+	case r.Ask != "":
+		err = r.askStatus()
+	case r.Idle:
+		err = r.idle(context.Background())
 	default:
 		err = r.guard(context.Background())
 	}

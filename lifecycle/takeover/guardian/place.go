@@ -30,6 +30,18 @@ const (
 	longestPath = 100
 )
 
+// private makes a folder, and one that is there already nobody else's.
+func private(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(folder)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	return os.Chmod(folder, 0o700)
+}
+
 // choose is where the socket of a folder is to be. One whose path is too long gets a
 // private folder elsewhere.
 func choose(folder string) (socket string, remove func(), err error) {

@@ -33,6 +33,9 @@ const (
 	OpStop Op = "stop"
 )
 
+// ops are all of them.
+var ops = []Op{OpStatus, OpLogs, OpAttach, OpHandBack, OpRestart, OpUnpark, OpStop}
+
 // Request is a line to the guardian.
 type Request struct {
 	Version int `json:"version"`

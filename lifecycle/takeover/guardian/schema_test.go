@@ -11,9 +11,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 )
 
 // definition compiles what the schema says of a kind of line.
@@ -156,5 +159,76 @@ func TestSchemaRefuses(t *testing.T) {
 				t.Errorf("%s is let through", line)
 			}
 		}
+	}
+}
+
+// Every type of event, with all that it can have, is as the schema says: so are its
+// statuses, logs and answers of every class.
+func TestSchemaOfAll(t *testing.T) {
+	t.Parallel()
+	s := definition(t, "line")
+	var e takeover.Event
+	fill(t, reflect.ValueOf(&e).Elem())
+	for _, typ := range takeover.EventTypes() {
+		e.Version, e.Type = takeover.EventVersion, typ
+		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineEvent, ID: "1", Event: &e})
+		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineEvent, Event: &takeover.Event{Version: takeover.EventVersion, Type: typ, Time: time.Now(), Target: "devbox"}})
+	}
+	for _, phase := range []runtime.Phase{runtime.Building, runtime.Starting, runtime.Serving, runtime.Swapping, runtime.Failed, runtime.Crashed, runtime.Parked, runtime.Stopped} {
+		var st guardian.Status
+		fill(t, reflect.ValueOf(&st).Elem())
+		st.Workloads[0].Process.Phase = phase
+		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineStatus, Status: &st})
+	}
+	for _, typ := range []runtime.EventType{runtime.EventChanged, runtime.EventPolling, runtime.EventBuilding, runtime.EventBuilt, runtime.EventBuildFailed, runtime.EventStarted, runtime.EventReady,
+		runtime.EventSilent, runtime.EventSignalled, runtime.EventStopping, runtime.EventStopped, runtime.EventCrashed, runtime.EventParked, runtime.EventTrouble} {
+		e.Type, e.Process.Type = takeover.EventProcess, typ
+		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineEvent, Event: &e})
+	}
+	for _, err := range []error{takeover.ErrUnchanged, takeover.ErrUnknownWorkload, lifecycle.ErrBlocked, lifecycle.ErrSource, &catalogue.ProblemsError{List: []*catalogue.Problem{{File: ".env", Message: "is not UTF-8"}}},
+		lifecycle.ErrUnhealthy, lifecycle.ErrUnreachable} {
+		class := takeover.ClassOf(err)
+		if class == "" || takeover.ErrorOf(class) == nil {
+			t.Errorf("%v is of class %q", err, class)
+		}
+		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineAnswer, Error: err.Error(), Class: class})
+	}
+	conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineLog, Log: &guardian.LogLine{Time: time.Now(), Source: "api", Text: "x"}})
+}
+
+// fill sets all that a value has.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	known := map[reflect.Type]any{
+		reflect.TypeFor[time.Time](): time.Now(), reflect.TypeFor[journal.Step](): journal.Serving, reflect.TypeFor[journal.State](): journal.Diverting,
+		reflect.TypeFor[runtime.Phase](): runtime.Serving, reflect.TypeFor[runtime.EventType](): runtime.EventReady,
+	}
+	if is, ok := known[v.Type()]; ok {
+		v.Set(reflect.ValueOf(is))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				fill(t, v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint16:
+		v.SetUint(7)
+	default:
+		t.Fatalf("what is a %s?", v.Type())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,6 +66,10 @@ const (
 	longestRequest = 64 << 10
 	// patience is how long a client may take to read a line.
 	patience = 10 * time.Second
+	// acceptAgain is how long nobody is let in where that failed.
+	acceptAgain = 100 * time.Millisecond
+	// mostClients may be connected, and mostRequests of one be under way.
+	mostClients, mostRequests = 128, 16
 )
 
 // Listen makes the socket. The error matches takeover.ErrRunning if there is another
@@ -92,7 +97,7 @@ func Listen(c Config) (*Server, error) {
 }
 
 func (s *Server) listen() error {
-	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
+	if err := private(s.Folder); err != nil {
 		return err
 	}
 	unlock, err := flock.Lock(filepath.Join(s.Folder, "guardian.lock"))
@@ -156,9 +161,18 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	s.asked.Wait() // all of them end, since the session has
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		s.asked.Wait() // all of them end, since the session has
+	}()
+	select {
+	case <-answered:
+	case <-time.After(patience): // somebody reads slowly
+	}
 	quit()
 	clients.Wait()
+	<-answered
 	return err
 }
 
@@ -176,14 +190,40 @@ func (s *Server) begin() bool {
 // HandBack asks the session to hand everything back, as Client.HandBack does.
 func (s *Server) HandBack(ctx context.Context) error { return s.session.HandBack(ctx) }
 
+// accept serves clients until the listener is closed.
 func (s *Server) accept(ctx context.Context, clients *sync.WaitGroup) {
+	free := make(chan struct{}, mostClients)
 	for {
 		conn, err := s.listener.Accept()
-		if err != nil {
-			return // it is closed
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // there are too many open files, perhaps
+			s.Log.Warn("accept a client", "err", err)
+			select {
+			case <-time.After(acceptAgain):
+			case <-s.ended:
+				return
+			}
+			continue
+		}
+		c := &client{Server: s, conn: conn, free: make(chan struct{}, mostRequests)}
+		if err := permit(conn); err != nil {
+			s.Log.Warn("refuse a client", "err", err)
+			_ = conn.Close()
+			continue
+		}
+		select {
+		case free <- struct{}{}:
+		default:
+			clients.Go(func() {
+				c.refuse(fmt.Errorf("%d clients are connected, and no more can be", mostClients))
+				_ = conn.Close()
+			})
+			continue
 		}
 		clients.Go(func() {
-			c := &client{Server: s, conn: conn}
+			defer func() { <-free }()
 			stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 			defer stop()
 			defer conn.Close()
@@ -200,6 +240,12 @@ type client struct {
 	conn    net.Conn
 	writing sync.Mutex
 	own     sync.WaitGroup // its requests
+	free    chan struct{}  // has a token for each of them
+}
+
+// refuse answers what is no request.
+func (c *client) refuse(err error) error {
+	return c.send(Line{Type: LineAnswer, Error: err.Error(), Class: "usage"})
 }
 
 // serve reads requests until the client has no more of them.
@@ -215,26 +261,37 @@ func (c *client) serve(ctx context.Context) error {
 		}
 		r, err := ParseRequest(lines.Bytes())
 		if err != nil {
-			if err := c.send(Line{Type: LineAnswer, Error: err.Error(), Class: "usage"}); err != nil {
+			if err := c.refuse(err); err != nil {
 				return err
 			}
 			continue
 		}
-		// What a client waits for does not keep it from asking for something else.
+		// What a client waits for does not keep it from asking for something else, up
+		// to a number of things.
+		select {
+		case c.free <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
 		if !c.begin() {
 			return nil
 		}
 		c.own.Go(func() {
+			defer func() { <-c.free }()
 			defer c.asked.Done()
 			if err := c.answer(ctx, r); err != nil {
 				_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // it does not read: ask it nothing more
 			}
 		})
 	}
-	if lines.Err() == nil {
-		c.own.Wait() // it asks for nothing more, and may still read
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return c.refuse(fmt.Errorf("the request has more than %d bytes", longestRequest))
+	case err != nil:
+		return err
 	}
-	return lines.Err()
+	c.own.Wait() // it asks for nothing more, and may still read
+	return nil
 }
 
 // ParseRequest reads a line to a guardian. What it does not know is refused: a misspelt
@@ -254,6 +311,9 @@ func ParseRequest(line []byte) (Request, error) {
 	}
 	if len(r.ID) > 64 {
 		return r, errors.New("the request's id has more than 64 bytes")
+	}
+	if !slices.Contains(ops, r.Op) {
+		return r, fmt.Errorf("%q is nothing that can be asked for: op is one of %q", r.Op, ops)
 	}
 	return r, nil
 }
@@ -298,8 +358,6 @@ func (c *client) answer(ctx context.Context, r Request) error {
 		case <-c.ended:
 		case <-ctx.Done():
 		}
-	default:
-		err = fmt.Errorf("%q is nothing that can be asked for", r.Op)
 	}
 	l := Line{Type: LineAnswer, ID: r.ID, Class: takeover.ClassOf(err)}
 	if err != nil {
@@ -317,6 +375,9 @@ func stream[T any](ctx context.Context, f *feed[T], follow bool, send func(T) er
 	for n := 0; ; {
 		items, next, news := f.from(n)
 		for _, item := range items {
+			if ctx.Err() != nil {
+				return nil // however slowly it is read
+			}
 			if err := send(item); err != nil {
 				return err
 			}

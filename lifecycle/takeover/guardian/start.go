@@ -31,7 +31,7 @@ const LogName = "guardian.log"
 // group are gone, and returns when it answers. If it ends before, the error has the end
 // of its log.
 func Start(ctx context.Context, c StartConfig) (*Client, error) {
-	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
+	if err := private(c.Folder); err != nil {
 		return nil, err
 	}
 	log := filepath.Join(c.Folder, LogName)
