@@ -27,7 +27,7 @@ func (o *buildOptions) add(cmd *cobra.Command) {
 
 // check refuses flags that could be meant in more than one way, before any work
 // is done for them.
-func (o *buildOptions) check() error { return o.flags.into(&o.opts) }
+func (o *buildOptions) check() error { return usage(o.flags.into(&o.opts)) }
 
 // given fills in what the flags say.
 func (o *buildOptions) given(so *standard.Options) {

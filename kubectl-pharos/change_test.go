@@ -74,7 +74,7 @@ func TestTouchExtendRetain(t *testing.T) {
 	if got := get("a").Annotations[keys.TTL]; got != "1d12h" {
 		t.Errorf("the TTL is %s", got)
 	}
-	expect(exitUsage, "", `"36" has no unit`, "extend", "cm/a", "-n", ns, "--for", "36")
+	expect(exitUsage, "", `error: --for is "36": it has no unit, want w, d, h, m or s`, "extend", "cm/a", "-n", ns, "--for", "36")
 	expect(exitUsage, "", "required flag", "extend", "cm/a", "-n", ns)
 	expect(exitNotSo, "", "does not say that it is transient", "extend", "cm/plain", "-n", ns, "--for", "1h")
 	expect(exitUsage, "", "is not KIND/NAME", "touch", "a", "-n", ns)

@@ -71,6 +71,9 @@ func (s *shared) namespaceOf(flag string) (string, error) {
 // named connects to the cluster, and finds there what arguments KIND/NAME name, in the
 // namespace of the flag.
 func (s *shared) named(ctx context.Context, args []string, flag string) (*rest.Config, []reaper.Ref, error) {
+	if err := checkRefs(args); err != nil {
+		return nil, nil, err
+	}
 	config, err := s.cluster(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -83,14 +86,20 @@ func (s *shared) named(ctx context.Context, args []string, flag string) (*rest.C
 	return config, refs, err
 }
 
+// checkRefs refuses arguments that are not KIND/NAME.
+func checkRefs(args []string) error {
+	var wrong []error
+	for _, arg := range args {
+		if kind, name, ok := strings.Cut(arg, "/"); !ok || kind == "" || name == "" || strings.Contains(name, "/") {
+			wrong = append(wrong, fmt.Errorf("%q is not KIND/NAME, such as namespace/preview or deployments.apps/api", arg))
+		}
+	}
+	return usage(wrong...)
+}
+
 // refs reads arguments KIND/NAME as kubectl does: the kind is a resource, its singular
 // or short name, or a kind, and may have version and group behind dots.
 func (s *shared) refs(args []string, namespace string) ([]reaper.Ref, error) {
-	for _, arg := range args {
-		if kind, name, ok := strings.Cut(arg, "/"); !ok || kind == "" || name == "" || strings.Contains(name, "/") {
-			return nil, misused{fmt.Errorf("%q is not KIND/NAME, such as namespace/preview or deployments.apps/api", arg)}
-		}
-	}
 	mapper, err := s.config.ToRESTMapper()
 	if err != nil {
 		return nil, lifecycle.TargetError(err)

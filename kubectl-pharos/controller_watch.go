@@ -56,7 +56,7 @@ func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) er
 	} else if len(o.targets) > 0 {
 		errs = append(errs, errors.New("--watch-target needs --leader-lease: only the leader watches"))
 	}
-	if err := errors.Join(errs...); err != nil || len(o.targets) == 0 {
+	if err := usage(errs...); err != nil || len(o.targets) == 0 {
 		return err
 	}
 	events, err := controller.NewLeaseEvents(cfg, c.Identity, time.Now)

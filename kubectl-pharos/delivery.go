@@ -40,7 +40,7 @@ func (o *deliveryOptions) add(cmd *cobra.Command) {
 // check refuses flags that could be meant in more than one way, before any work
 // is done for them.
 func (o *deliveryOptions) check() error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	switch o.dryRun {
@@ -48,13 +48,13 @@ func (o *deliveryOptions) check() error {
 		o.dryRun = string(lifecycle.DryRunNone)
 	case string(lifecycle.DryRunServer), string(lifecycle.DryRunClient):
 	default:
-		return fmt.Errorf(`--dry-run is %q, and must be "none", "server", or "client"`, o.dryRun)
+		return usage(fmt.Errorf(`--dry-run is %q, and must be "none", "server", or "client"`, o.dryRun))
 	}
 	if o.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s, and must be more than 0: it is how long the target may take to become healthy", o.timeout)
+		return usage(fmt.Errorf("--timeout is %s, and must be more than 0: it is how long the target may take to become healthy", o.timeout))
 	}
 	if o.wait < 0 {
-		return fmt.Errorf("--wait is %s, and must not be less than 0", o.wait)
+		return usage(fmt.Errorf("--wait is %s, and must not be less than 0", o.wait))
 	}
 	return nil
 }

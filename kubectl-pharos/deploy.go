@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -144,7 +145,7 @@ func (o *deployOptions) printSteps(ctx context.Context, l *lifecycle.Lifecycle, 
 		}
 	}
 	if !found {
-		return fmt.Errorf("--print is %q, and must be all or one of the steps of this target: %v", o.manifests, names)
+		return usage(fmt.Errorf("--print is %q, and must be all or one of the steps of this target: %s", o.manifests, strings.Join(names, ", ")))
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ Exit codes: 0 a delivery would change nothing; 1 it would; more than 1 an error.
 }
 
 func (o *diffOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	commit, done, err := o.commitOrWorktree(ctx, o.rev, o.worktree, "compared")

@@ -42,6 +42,7 @@ func TestProgramsAreToldOfFailures(t *testing.T) {
 			seen++
 			var f struct {
 				APIVersion, Kind string
+				Metadata         struct{ Name string }
 				failure
 			}
 			if err := yaml.Unmarshal(out.Bytes(), &f); err != nil || f.APIVersion != apiVersion || f.ExitCode != code || f.Reason == "" {
@@ -52,6 +53,9 @@ func TestProgramsAreToldOfFailures(t *testing.T) {
 			}
 			if ask[0] == "--no-such-flag" && f.Reason != "Usage" {
 				t.Errorf("%v: the reason is %q", args, f.Reason)
+			}
+			if f.Metadata.Name == "" {
+				t.Errorf("%v: what is printed has no name", args)
 			}
 			if want := "error: " + f.Error + "\n"; errOut.String() != want {
 				t.Errorf("%v: people are told %q, and programs %q", args, errOut.String(), f.Error)

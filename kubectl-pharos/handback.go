@@ -93,7 +93,7 @@ func (o *handbackOptions) check() error {
 	wrong(!o.force && o.reason != "", "--reason is for --force")
 	wrong(o.force && len(o.names) > 0, "--force hands everything back: leave out %s", strings.Join(o.names, ", "))
 	wrong(o.timeout <= 0, "--timeout is %s, and must be more than 0", o.timeout)
-	return errors.Join(append(errs, o.output.check())...)
+	return usage(append(errs, o.output.check())...)
 }
 
 func (o *handbackOptions) run(ctx context.Context) error {
@@ -160,7 +160,7 @@ func (o *handbackOptions) ask(ctx context.Context, client *guardian.Client, a *h
 func (o *handbackOptions) finish(ctx context.Context, folder string, a *handbackAnswer) (string, error) {
 	doc, err := takeover.Left(folder)
 	if errors.Is(err, journal.ErrNone) {
-		return "", notSo("there is nothing to hand back: this checkout has taken nothing over\nWhat others have: kubectl pharos lease show. To hand that back: kubectl pharos handback --force --reason TEXT")
+		return o.targetName(ctx), notSo("there is nothing to hand back: this checkout has taken nothing over\nWhat others have: kubectl pharos lease show. To hand that back: kubectl pharos handback --force --reason TEXT")
 	}
 	if err != nil {
 		return "", err
@@ -231,6 +231,18 @@ func (o *handbackOptions) byForce(ctx context.Context, a *handbackAnswer) (strin
 		return t.Name, &lifecycle.BlockedError{Reason: err.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: err}
 	}
 	return t.Name, lifecycle.TargetError(err)
+}
+
+// targetName is the name of the target that is meant, as far as that is known.
+func (s *shared) targetName(ctx context.Context) string {
+	if s.target != "" {
+		return s.target
+	}
+	t, err := s.targetHere(ctx)
+	if err != nil {
+		return ""
+	}
+	return t.Name
 }
 
 // note keeps what became of a workload.

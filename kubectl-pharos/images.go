@@ -81,7 +81,7 @@ last --keep deliveries names: see kubectl pharos images delete --help.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("keep") && !o.unused {
-				return errors.New("--keep is for --unused: add it")
+				return usage(errors.New("--keep is for --unused: add it"))
 			}
 			if o.target == onlyTarget {
 				o.target = "" // which leads to it, or to an error that lists them
@@ -121,7 +121,7 @@ func (o *imagesOptions) checkFlags() error {
 }
 
 func (o *imagesOptions) run(ctx context.Context) error {
-	if err := o.checkFlags(); err != nil {
+	if err := usage(o.checkFlags()); err != nil {
 		return err
 	}
 	if o.unused {
@@ -176,7 +176,7 @@ func (o *imagesOptions) tree(ctx context.Context) (tree source.Tree, done func()
 	done = func() {}
 	switch {
 	case o.worktree && o.rev != "":
-		return tree, done, errors.New("--worktree and --rev are two different trees: name one of them")
+		return tree, done, usage(errors.New("--worktree and --rev are two different trees: name one of them"))
 	case o.worktree && o.check:
 		tree, err = o.workingTree(ctx)
 		return tree, done, err

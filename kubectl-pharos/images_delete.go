@@ -77,13 +77,13 @@ be.`,
 var wholeDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func (o *imagesDeleteOptions) run(ctx context.Context, args []string) error {
-	if err := errors.Join(o.output.check(), checkKeep(o.keep)); err != nil {
+	if err := usage(o.output.check(), checkKeep(o.keep)); err != nil {
 		return err
 	}
 	request := lifecycle.DeleteImagesRequest{Unused: o.unused, DryRun: o.dryRun}
 	for _, arg := range args {
 		if !wholeDigest.MatchString(arg) {
-			return fmt.Errorf("%q is no digest: write it in full, sha256: and 64 digits, as kubectl pharos images --unused does", arg)
+			return usage(fmt.Errorf("%q is no digest: write it in full, sha256: and 64 digits, as kubectl pharos images --unused does", arg))
 		}
 		request.Digests = append(request.Digests, lifecycle.Digest(arg))
 	}

@@ -74,7 +74,7 @@ with the go command; no cluster and no registry is asked.`,
 }
 
 func (o *initOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	repo, err := source.Open(o.repo)
@@ -131,7 +131,7 @@ func (o *initOptions) detect(ctx context.Context, repo *source.Repository) (*det
 	}
 	// A flag may have put something there that is refused.
 	if _, err := standard.ParseTargets(catalogue.FileName, found.YAML); err != nil {
-		return nil, fmt.Errorf("what the flags say cannot be written: %w", err)
+		return nil, usage(fmt.Errorf("what the flags say cannot be written: %w", err))
 	}
 	return found, nil
 }

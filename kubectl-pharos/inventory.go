@@ -80,18 +80,22 @@ printed.`,
 }
 
 func (o *inventoryOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	if o.allNamespaces && len(o.namespaces) > 0 {
-		return misused{errors.New("--all-namespaces looks into all: leave --namespace out")}
+		return usage(errors.New("--all-namespaces looks into all: leave --namespace out"))
+	}
+	tiers, err := tiersOf(o.tiers)
+	if err != nil {
+		return err
 	}
 	t, err := o.targetHere(ctx)
 	if err != nil {
 		return err
 	}
 	if o.record && t.Name == "" {
-		return misused{errors.New("--record keeps what was counted in the namespace of a target, and there is none here")}
+		return usage(errors.New("--record keeps what was counted in the namespace of a target, and there is none here"))
 	}
 	so, err := o.options(t)
 	if err != nil {
@@ -105,8 +109,8 @@ func (o *inventoryOptions) run(ctx context.Context) error {
 		}
 		r.Namespaces = []string{namespace}
 	}
-	r.Config.MaxTTL = time.Duration(o.maxTTL)
-	if r.Config.Tiers, err = tiersOf(o.tiers); err != nil {
+	r.Config.MaxTTL, r.Config.Tiers = time.Duration(o.maxTTL), tiers
+	if err := o.wantNamespaces(ctx, so.REST, r.Namespaces); err != nil {
 		return err
 	}
 	report, err := standard.Inventory(ctx, t, so, r)
@@ -141,7 +145,7 @@ func tiersOf(args []string) ([]reaper.Tier, error) {
 			err = fmt.Errorf("%q is not NAME=DURATION, such as agents=36h", arg)
 		}
 		if err != nil {
-			return nil, misused{fmt.Errorf("--tier: %w", err)}
+			return nil, usage(fmt.Errorf("--tier: %w", err))
 		}
 		tiers = append(tiers, reaper.Tier{Name: name, MaxTTL: d})
 	}

@@ -114,7 +114,7 @@ func (o *leaseAcquireOptions) check() (dryRun bool, err error) {
 			errs = append(errs, fmt.Errorf("nothing was acquired, since the command cannot be run: %w", err))
 		}
 	}
-	return dryRun, errors.Join(errs...)
+	return dryRun, usage(errs...)
 }
 
 func (o *leaseAcquireOptions) run(ctx context.Context) error {
@@ -127,7 +127,7 @@ func (o *leaseAcquireOptions) run(ctx context.Context) error {
 		return err
 	}
 	if len(o.apps) > 0 && t.Deliver.ArgoCD == nil {
-		return fmt.Errorf("target %q has no Applications: Argo CD does not deliver it, and a lease covers all of it. Leave out %s", t.Name, strings.Join(o.apps, ", "))
+		return usage(fmt.Errorf("target %q has no Applications: Argo CD does not deliver it, and a lease covers all of it. Leave out %s", t.Name, strings.Join(o.apps, ", ")))
 	}
 	l, err := standard.New(t, so)
 	if err != nil {

@@ -53,7 +53,7 @@ show. It exits with 1 if nobody has the lease.`,
 
 func (o *leaseBreakOptions) run(ctx context.Context) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

@@ -63,7 +63,7 @@ func (o *leaseReleaseOptions) run(ctx context.Context) error {
 	if o.timeout <= 0 {
 		err = errors.Join(err, fmt.Errorf("--timeout is %s, and must be more than 0; to release it without waiting: --no-wait", o.timeout))
 	}
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

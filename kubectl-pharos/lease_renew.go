@@ -46,7 +46,7 @@ It renews the lease that was acquired in this repository, or the one of --holder
 }
 
 func (o *leaseRenewOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

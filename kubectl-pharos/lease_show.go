@@ -38,7 +38,7 @@ Argo CD away stands, what earlier leases left over, and who broke a lease last.`
 }
 
 func (o *leaseShowOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

@@ -84,7 +84,7 @@ written.`,
 }
 
 func (o *lockOptions) run(ctx context.Context, references []string) error {
-	if err := o.checkFlags(); err != nil {
+	if err := usage(o.checkFlags()); err != nil {
 		return err
 	}
 	tree, err := o.tree(ctx)

@@ -31,5 +31,8 @@ func run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 	root := newRoot(streams)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if !out.any { // else it has begun
+		err = hint(cmd, err)
+	}
 	return report(ctx, streams.ErrOut, errors.Join(err, printFailure(ctx, out, cmd, args, err)))
 }

@@ -55,7 +55,7 @@ It ends the one that was begun in this repository, or that of --holder.`,
 
 func (o *maintenanceOffOptions) run(ctx context.Context) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

@@ -49,7 +49,7 @@ repository changes nothing: the reason stays the first one.`,
 
 func (o *maintenanceOnOptions) run(ctx context.Context) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	_, t, so, err := o.open(ctx)

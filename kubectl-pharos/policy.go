@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,8 +85,8 @@ func (o *policyOptions) run(ctx context.Context) error {
 	o.tier.Memory, errs[1] = limit("memory", o.memory, (*resource.Quantity).Value)
 	c := policy.Config{Tier: o.tier, Namespaces: o.namespaces, Resources: o.resources}
 	objects, err := policy.Objects(c)
-	if err := errors.Join(o.output.check(), errs[0], errs[1], err); err != nil {
-		return misused{err}
+	if err := usage(o.output.check(), errs[0], errs[1], err); err != nil {
+		return err
 	}
 	if o.check {
 		return o.review(ctx, c)
@@ -141,6 +140,9 @@ func (o *policyOptions) printPolicy(objects []runtime.Object) error {
 func (o *policyOptions) review(ctx context.Context, c policy.Config) error {
 	config, err := o.cluster(ctx)
 	if err != nil {
+		return err
+	}
+	if err := o.wantNamespaces(ctx, config, o.namespaces); err != nil {
 		return err
 	}
 	r, err := policy.Review(ctx, config, c)

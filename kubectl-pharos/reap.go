@@ -90,12 +90,17 @@ The exit code is 1 if there are findings, or something could not be looked at.`,
 
 func (o *reapOptions) run(ctx context.Context) error {
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(o.output.check(), err); err != nil {
+	if err := usage(o.output.check(), err); err != nil {
 		return err
 	}
 	config, err := o.sweepConfig(ctx)
 	if err != nil {
 		return err
+	}
+	if o.namespace != "" {
+		if err := o.wantNamespaces(ctx, config.REST, []string{o.namespace}); err != nil {
+			return err
+		}
 	}
 	if config.DryRun = dryRun; dryRun {
 		config.DeletesPerSecond = -1 // it deletes nothing
@@ -131,7 +136,7 @@ func (o *reapOptions) sweepConfig(ctx context.Context) (sweep.Config, error) {
 		Events: o.events, Unseen: o.unseen, Instance: "kubectl-pharos",
 	}
 	if o.rate <= 0 || o.parallel <= 0 {
-		return c, misused{errors.New("--deletes-per-second and --concurrent-deletes have to be more than 0")}
+		return c, usage(errors.New("--deletes-per-second and --concurrent-deletes have to be more than 0"))
 	}
 	var err error
 	if c.Rules.Foreign, err = foreignOf(o.foreign); err != nil {
@@ -162,7 +167,7 @@ func foreignOf(names []string) ([]reaper.Foreign, error) {
 	var tools []reaper.Foreign
 	for _, name := range names {
 		if !slices.Contains(foreigners(), name) {
-			return nil, misused{fmt.Errorf("--foreign knows no %q, only %s", name, strings.Join(foreigners(), ", "))}
+			return nil, usage(fmt.Errorf("--foreign knows no %q, only %s", name, strings.Join(foreigners(), ", ")))
 		}
 		tools = append(tools, reaper.Foreign(name))
 	}

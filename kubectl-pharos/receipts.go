@@ -90,7 +90,7 @@ func oneReceipt(_ *cobra.Command, args []string) error {
 }
 
 func (o *receiptsOptions) store(ctx context.Context) (receipt.Store, error) {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return nil, err
 	}
 	return o.receipts(ctx)
@@ -131,7 +131,7 @@ func (f summaryFields) about() string {
 }
 
 func (o *receiptsOptions) list(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	repo, t, so, err := o.open(ctx)

@@ -94,7 +94,7 @@ func (o *receiptsOptions) diff(ctx context.Context, from, to string) error {
 }
 
 func (o *receiptsOptions) compare(ctx context.Context, from, to string) (receiptDiffFields, error) {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return receiptDiffFields{}, err
 	}
 	repo, t, so, err := o.open(ctx)

@@ -40,7 +40,7 @@ type verificationFields struct {
 }
 
 func (o *receiptsOptions) verify(ctx context.Context, names []string) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	_, t, _, err := o.open(ctx)

@@ -75,9 +75,9 @@ func (o *renderOptions) run(ctx context.Context) error {
 	switch o.digests {
 	case digestsNone, digestsRegistry, digestsTarget:
 	default:
-		return fmt.Errorf(`--digests is %q, and must be "none", "registry", or "target"`, o.digests)
+		return usage(fmt.Errorf(`--digests is %q, and must be "none", "registry", or "target"`, o.digests))
 	}
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	commit, done, err := o.commitOrWorktree(ctx, o.rev, o.worktree, "rendered")
@@ -105,7 +105,7 @@ func (o *renderOptions) run(ctx context.Context) error {
 func (s *shared) commitOrWorktree(ctx context.Context, rev string, worktree bool, use string) (commit source.Commit, done func(), err error) {
 	done = func() {}
 	if worktree && rev != "" {
-		return commit, done, errors.New("--worktree and a revision are two different trees: name one of them")
+		return commit, done, usage(errors.New("--worktree and a revision are two different trees: name one of them"))
 	}
 	repo, commit, err := s.commit(ctx, rev)
 	if worktree && (err == nil || errors.Is(err, source.ErrUnborn)) {

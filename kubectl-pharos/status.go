@@ -41,7 +41,7 @@ and is no fault of the target.`,
 }
 
 func (o *statusOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	repo, t, so, err := o.open(ctx)

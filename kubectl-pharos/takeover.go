@@ -80,7 +80,7 @@ code is 6.`,
 func (o *takeoverOptions) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	dryRun, err := checkDryRun(o.dryRun)
-	if err := errors.Join(err, o.output.check(), o.check(dryRun)); err != nil {
+	if err := usage(err, o.output.check(), o.check(dryRun)); err != nil {
 		return err
 	}
 	repo, t, so, err := o.open(ctx)
@@ -158,7 +158,7 @@ func (o *takeoverFlags) check() error {
 
 // runs says why a session that runs cannot do what was asked for.
 func (o *takeoverOptions) runs(why string) error {
-	return misused{fmt.Errorf("a takeover of this checkout runs already, and %s", why)}
+	return usage(fmt.Errorf("a takeover of this checkout runs already, and %s", why))
 }
 
 // joins says that a session runs already, and which flags are not heeded.

@@ -68,7 +68,7 @@ type takeoverStatusOptions struct {
 }
 
 func (o *takeoverStatusOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	client, err := o.guardian(ctx)

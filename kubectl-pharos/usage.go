@@ -1,15 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// explainUsage has mistakes in flags and arguments say where the help is.
+// explainUsage has mistakes in flags and arguments found before any work, and told as
+// such.
 func explainUsage(cmd *cobra.Command) {
-	cmd.SetFlagErrorFunc(usageError)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(flagError(err)) })
 	for _, sub := range cmd.Commands() {
 		explainUsage(sub)
 	}
@@ -23,13 +26,49 @@ func explainUsage(cmd *cobra.Command) {
 			err = checkEmpty(cmd, args)
 		}
 		if err == nil {
+			err = cmd.ValidateRequiredFlags()
+		}
+		if err == nil {
 			return nil
 		}
 		if guesses := guess(cmd, args); len(guesses) > 0 {
 			err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(guesses, " or "))
 		}
-		return usageError(cmd, err)
+		return usage(err)
 	}
+}
+
+// flagError says of a value that a flag cannot have what it has to be, and the value
+// once: what reads values repeats it.
+func flagError(err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	f := wrong.GetFlag()
+	is := fmt.Sprintf("--%s is %q", f.Name, wrong.GetValue())
+	if what := valuesOf(f.Value); what != "" {
+		return fmt.Errorf("%s, and must be %s", is, what)
+	}
+	return fmt.Errorf("%s: %w", is, wrong.Unwrap())
+}
+
+// valuesOf are those that a flag of one of the usual types may have; empty of another.
+func valuesOf(v pflag.Value) string {
+	if _, own := v.(*duration); own {
+		return ""
+	}
+	switch v.Type() {
+	case "duration":
+		return "a duration such as 90s, 5m or 1h30m"
+	case "int", "int32", "int64":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	}
+	return ""
 }
 
 // noArgs is for a command without arguments and without subcommands.
@@ -51,9 +90,19 @@ func guess(cmd *cobra.Command, args []string) []string {
 	return cmd.SuggestionsFor(args[0])
 }
 
-func usageError(cmd *cobra.Command, err error) error {
-	if err == nil {
-		return nil
+// usage is what is wrong with a command line, nil if nothing is. Every check of flags and
+// arguments returns it.
+func usage(errs ...error) error {
+	if err := errors.Join(errs...); err != nil {
+		return misused{err}
+	}
+	return nil
+}
+
+// hint has a mistake on the command line say where the help is.
+func hint(cmd *cobra.Command, err error) error {
+	if !errors.Is(err, errUsage) || exitCode(err) != exitUsage {
+		return err
 	}
 	return misused{fmt.Errorf("%w\nSee %s --help", err, cmd.CommandPath())}
 }

@@ -42,7 +42,7 @@ func newVersion(s *shared) *cobra.Command {
 		Example: "  kubectl pharos version -o json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := out.check(); err != nil {
+			if err := usage(out.check()); err != nil {
 				return err
 			}
 			v := version()

@@ -70,7 +70,7 @@ func oneImage(_ *cobra.Command, args []string) error {
 }
 
 func (o *whyOptions) run(ctx context.Context, image string) error {
-	if err := o.output.check(); err != nil {
+	if err := usage(o.output.check()); err != nil {
 		return err
 	}
 	new, err := o.side(ctx, o.to, image) // which mostly needs no cluster
