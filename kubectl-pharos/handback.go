@@ -43,12 +43,18 @@ was delivered last. With arguments only these workloads go back.
 It asks the process of this checkout's takeover, or does all of it itself where that is
 gone. With --force it does so from any machine, by what the target itself has: the lease
 is taken away from who has it, who is told the reason. It may be interrupted at any
-moment: run it again. It exits with 1 if there is nothing to hand back, and with 6 if
-the target has not come back in time.`,
+moment: run it again.
+
+Exit codes: 0 all is as it was; 1 there is nothing to hand back; 4 the target cannot be
+reached; 5 somebody else has it, or hands it back just now; 6 it has not come back
+within --timeout.`,
 		Example: `  kubectl pharos handback
 
   # One of several workloads
   kubectl pharos handback shop/api
+
+  # For a script: what became of each workload
+  kubectl pharos handback -o json
 
   # That of somebody who is away
   kubectl pharos handback --force --reason "ann's laptop is gone"`,
@@ -128,7 +134,12 @@ func (o *handbackOptions) handBack(ctx context.Context, a *handbackAnswer) (targ
 		return "", err
 	}
 	a.Session = st.Session
-	return st.Target, o.ask(ctx, client, a)
+	err = o.ask(ctx, client, a)
+	if errors.Is(err, guardian.ErrEnded) && ctx.Err() == nil {
+		linef(o.ErrOut, "%v: what it has left is handed back from here", err)
+		return o.finish(ctx, folder, a)
+	}
+	return st.Target, err
 }
 
 // ask has the process of the takeover hand back, and shows what that does.

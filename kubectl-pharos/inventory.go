@@ -117,7 +117,7 @@ func (o *inventoryOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.print(t.Name, report); err != nil {
+	if err := o.print(t.Name, report, takenFrom(ctx, t, so)); err != nil {
 		return err
 	}
 	if o.record {
@@ -133,6 +133,23 @@ func (o *inventoryOptions) run(ctx context.Context) error {
 		return errNotSo
 	}
 	return nil
+}
+
+// takenFrom is the takeover of a target, as far as that may be read: the inventory is not
+// about it, and what it changes is drift there.
+func takenFrom(ctx context.Context, t standard.Target, so standard.Options) *takeoverFields {
+	if t.Name == "" {
+		return nil
+	}
+	m, err := standard.NewLease(t, so)
+	if err != nil {
+		return nil
+	}
+	l, err := m.Inspect(ctx)
+	if err != nil {
+		return nil // the coverage says so
+	}
+	return takeoverOn(ctx, t, so, l)
 }
 
 // tiersOf reads tiers NAME=DURATION.

@@ -14,7 +14,7 @@ import (
 )
 
 // print shows the report of a target, which has no name if there is none.
-func (o *inventoryOptions) print(target string, r inventory.Report) error {
+func (o *inventoryOptions) print(target string, r inventory.Report, taken *takeoverFields) error {
 	switch {
 	case o.output.format() == "name":
 		named := map[inventory.Ref]bool{}
@@ -26,22 +26,32 @@ func (o *inventoryOptions) print(target string, r inventory.Report) error {
 		}
 		return nil
 	case o.output.human():
-		return o.printHuman(target, r)
+		return o.printHuman(target, r, taken)
 	}
-	obj, err := newObject("Inventory", cmp.Or(target, "cluster"), r)
+	obj, err := newObject("Inventory", cmp.Or(target, "cluster"), struct {
+		inventory.Report
+		Takeover *takeoverFields `json:"takeover,omitempty"`
+	}{r, taken})
 	if err != nil {
 		return err
 	}
 	return o.output.print(o.Out, obj)
 }
 
-func (o *inventoryOptions) printHuman(target string, r inventory.Report) error {
+func (o *inventoryOptions) printHuman(target string, r inventory.Report, taken *takeoverFields) error {
 	where := "all namespaces"
 	if len(r.Namespaces) > 0 {
 		where = strings.Join(r.Namespaces, ", ")
 	}
 	if target != "" {
 		linef(o.Out, "Target:     %s", target)
+	}
+	for i, line := range taken.lines() {
+		title := ""
+		if i == 0 {
+			title = "Takeover:"
+		}
+		linef(o.Out, "%-11s %s", title, indent(line))
 	}
 	linef(o.Out, "Looked at:  %s", where)
 	linef(o.Out, "Declared:   %s", declaredLine(r.Declared))

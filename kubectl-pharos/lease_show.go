@@ -21,8 +21,9 @@ func newLeaseShow(s *shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show who holds the target's lease, what it covers and until when",
-		Long: `Show who holds the target's lease, what it covers and until when, whether what keeps
-Argo CD away stands, what earlier leases left over, and who broke a lease last.`,
+		Long: `Show who holds the target's lease, what it covers and until when, which workloads a
+takeover has it for, whether what keeps Argo CD away stands, what earlier leases left
+over, and who broke a lease last.`,
 		Example: `  kubectl pharos lease show
 
   # With the holder's ID and the fencing token
@@ -53,8 +54,12 @@ func (o *leaseShowOptions) run(ctx context.Context) error {
 	if st.Now.IsZero() { // it was not read
 		return lifecycle.TargetError(gateErr)
 	}
+	taken := takeoverOn(ctx, t, so, st)
 	if !o.output.human() {
-		obj, err := newObject("Lease", t.Name, leaseAndGate(st, gate, gateErr))
+		obj, err := newObject("Lease", t.Name, struct {
+			leaseFields
+			Takeover *takeoverFields `json:"takeover,omitempty"`
+		}{leaseAndGate(st, gate, gateErr), taken})
 		if err != nil {
 			return err
 		}
@@ -62,6 +67,12 @@ func (o *leaseShowOptions) run(ctx context.Context) error {
 	}
 	linef(o.Out, "%s: %s", t.Name, leaseLine(st))
 	for _, line := range leaseDetails(st, gate, gateErr) {
+		linef(o.Out, "  %s", line)
+	}
+	for i, line := range taken.lines() {
+		if i == 0 {
+			line = "takeover " + line
+		}
 		linef(o.Out, "  %s", line)
 	}
 	if line := brokenLine(st); line != "" && !st.WasBroken() {

@@ -60,7 +60,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.print(st, head, o.parked(ctx, so, st)); err != nil {
+	if err := o.print(st, head, o.parked(ctx, so, st), takeoverOn(ctx, t, so, st.Lease)); err != nil {
 		return err
 	}
 	if !st.IsLive() {
@@ -78,6 +78,7 @@ type statusFields struct {
 	Last         *receipt.Outcome         `json:"lastOutcome,omitempty"`
 	Unreadable   []unreadableFields       `json:"unreadable,omitempty"`
 	Lease        leaseFields              `json:"lease"`
+	Takeover     *takeoverFields          `json:"takeover,omitempty"`
 	Objects      int                      `json:"objects"`
 	Unready      []lifecycle.ObjectStatus `json:"unready,omitempty"`
 	Drifted      []lifecycle.ObjectStatus `json:"drifted,omitempty"`
@@ -117,15 +118,15 @@ func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	return f
 }
 
-func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parkedFields) error {
+func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parkedFields, taken *takeoverFields) error {
 	if o.output.human() {
-		o.printHuman(st, head, parked)
+		o.printHuman(st, head, parked, taken)
 		return nil
 	}
 	fields := statusFields{
 		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
 		Lease: leaseAndGate(st.Lease, st.Gate, st.GateErr), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
-		Parked: parked, Applications: st.Observation.Applications,
+		Parked: parked, Takeover: taken, Applications: st.Observation.Applications,
 	}
 	if f := st.Failure; f != nil {
 		fields.Failure = &failureFields{Receipt: f.ID, Commit: f.Commit, Time: f.Result.Time, Reason: f.Result.Reason}
@@ -148,7 +149,7 @@ func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parke
 	return o.output.print(o.Out, obj)
 }
 
-func (o *statusOptions) printHuman(st lifecycle.Status, head headFields, parked parkedFields) {
+func (o *statusOptions) printHuman(st lifecycle.Status, head headFields, parked parkedFields, taken *takeoverFields) {
 	w := o.Out
 	linef(w, "Target:   %s (cluster %s)", st.Target, st.ClusterUID)
 	for _, u := range st.Unreadable {
@@ -199,6 +200,13 @@ func (o *statusOptions) printHuman(st lifecycle.Status, head headFields, parked 
 	}
 	if b := st.Lease.Broken; b != nil && !st.Lease.WasBroken() && st.Lease.Now.Sub(b.At) < brokenLately {
 		linef(w, "          %s", brokenLine(st.Lease))
+	}
+	for i, line := range taken.lines() {
+		if i == 0 {
+			linef(w, "Takeover: %s", line)
+			continue
+		}
+		linef(w, "          %s", indent(line))
 	}
 	if st.Applied != nil {
 		linef(w, "Objects:  %d, %d not healthy, %d drifted, %s", len(st.Applied.Record.Objects),

@@ -43,9 +43,17 @@ everything back, as kubectl pharos handback does. If this machine is gone, calle
 answered 503 after 20 seconds, and everything is put back when the lease ends, 20
 minutes after the last sign of life, or after --silence.
 
-A takeover that was interrupted is gone on with by the same command. If pods are not
-replaced, or served from here, within --timeout, what was done is undone, and the exit
-code is 6.`,
+A takeover that was interrupted is gone on with by the same command, and one that runs
+is watched. If pods are not replaced, or served from here, within --timeout, what was
+done is undone.
+
+With --events it is for programs: each line of the output is a JSON document of the
+published schema, and so is each of the input, which asks for something. The end of the
+input ends nothing; SIGINT or SIGTERM ends this command, and not the takeover.
+
+Exit codes: 0 handed back, or left to itself; 1 nothing differs from the target; 3 the
+working tree cannot be run; 5 refused, or the target is somebody else's; 6 not served,
+or not back, within --timeout.`,
 		Example: `  # What would be taken over, and what would run?
   kubectl pharos takeover --dry-run
 
@@ -92,6 +100,7 @@ func (o *takeoverOptions) run(cmd *cobra.Command) error {
 	}
 	folder := workstation.Folder(repo)
 	client, err := guardian.Connect(ctx, folder)
+	joined := err == nil
 	switch {
 	case err == nil && len(o.names) > 0:
 		return o.runs("workloads cannot be added to it: hand it back first with kubectl pharos handback, and name all of them")
@@ -103,7 +112,7 @@ func (o *takeoverOptions) run(cmd *cobra.Command) error {
 			if oerr != nil {
 				return err
 			}
-			client = other // that was faster
+			client, joined = other, true // that was faster
 			o.joins(cmd, client)
 		}
 	default:
@@ -112,7 +121,27 @@ func (o *takeoverOptions) run(cmd *cobra.Command) error {
 	if o.events {
 		return o.relay(ctx, client)
 	}
-	return o.end(o.watch(ctx, client, o.detach))
+	if joined && o.detach {
+		return o.joinedAlready(ctx, client)
+	}
+	return o.end(o.watch(ctx, client, observer{detach: o.detach}))
+}
+
+// joinedAlready says how a session is that ran already, and waits until it serves. What
+// came before is of no interest to who does not watch.
+func (o *takeoverOptions) joinedAlready(ctx context.Context, client *guardian.Client) error {
+	now := time.Now()
+	st, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range st.Workloads {
+		linef(o.ErrOut, "%s: %s", w.Workload, stateOf(w))
+	}
+	if allServed(st) {
+		return nil
+	}
+	return o.end(o.watch(ctx, client, observer{detach: true, since: now}))
 }
 
 func (o *takeoverOptions) check(dryRun bool) error {
@@ -173,9 +202,9 @@ func (o *takeoverOptions) joins(cmd *cobra.Command, client *guardian.Client) {
 
 // relay is the protocol for programs.
 func (o *takeoverOptions) relay(ctx context.Context, client *guardian.Client) error {
-	requests, stop := readRequests(ctx, o.In, o.ErrOut)
-	defer stop()
 	p, write := &takeoverProgress{w: io.Discard}, newLines(o.Out)
+	requests, stop := readRequests(ctx, o.In, write)
+	defer stop()
 	err := client.Attach(ctx, requests, func(l guardian.Line) error {
 		if l.Event != nil {
 			p.event(*l.Event)
@@ -185,5 +214,5 @@ func (o *takeoverOptions) relay(ctx context.Context, client *guardian.Client) er
 	if err == nil && ctx.Err() == nil {
 		err = p.outcome()
 	}
-	return err
+	return seenEnough(err)
 }

@@ -52,7 +52,8 @@ func newTakeoverStatus(s *shared) *cobra.Command {
 		Short: "Show the takeover of this checkout",
 		Long: `Show the takeover of this checkout: which workloads, what runs for them, and how long
 the target is borrowed. It asks the process of the takeover, and no cluster. It exits
-with 1 if there is none, or if one was interrupted.`,
+with 1 if there is none, or if one was interrupted. What others have on the target is
+said by kubectl pharos lease show.`,
 		Example: `  kubectl pharos takeover status
   kubectl pharos takeover status -o json`,
 		Args: noArgs,
@@ -111,17 +112,13 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 	var rows [][]any
 	for _, w := range st.Workloads {
 		phase, pid, more := "-", "-", ""
-		state := string(w.State)
-		if w.Serving {
-			state = "serving"
-		}
 		if p := w.Process; p != nil {
 			phase, pid, more = string(p.Phase), fmt.Sprint(p.PID), p.Reason
 			if len(p.Problems) > 0 {
 				more = "the build failed: " + problemLine(p.Problems[0])
 			}
 		}
-		rows = append(rows, []any{visible(w.Workload), visible(w.Container), state, phase, pid, visible(more), visible(strings.Join(w.Command, " "))})
+		rows = append(rows, []any{visible(w.Workload), visible(w.Container), stateOf(w), phase, pid, visible(more), visible(strings.Join(w.Command, " "))})
 	}
 	if err := o.output.table(o.Out, []column{{name: "Workload"}, {name: "Container"}, {name: "State"}, {name: "Process"}, {name: "PID"}, {name: "Reason"}, {name: "Command", wide: true}}, rows); err != nil {
 		return err
@@ -132,6 +129,14 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 		}
 	}
 	return nil
+}
+
+// stateOf is how far a workload is, for people.
+func stateOf(w takeover.WorkloadStatus) string {
+	if w.Serving {
+		return "serving"
+	}
+	return string(w.State)
 }
 
 // journal is that of a session of the checkout; journal.ErrNone if there is none.
@@ -159,7 +164,7 @@ from Secrets are masked.`,
 			if err != nil {
 				return err
 			}
-			return client.Logs(cmd.Context(), follow, func(l guardian.LogLine) { linef(s.Out, "%s | %s", l.Source, l.Text) })
+			return seenEnough(client.Logs(cmd.Context(), follow, func(l guardian.LogLine) { linef(s.Out, "%s | %s", l.Source, l.Text) }))
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until the takeover ends")
@@ -179,7 +184,7 @@ leaves it, Ctrl-C twice hands everything back.`,
 			if err != nil {
 				return err
 			}
-			return s.end(s.watch(cmd.Context(), client, false))
+			return s.end(s.watch(cmd.Context(), client, observer{}))
 		},
 	}
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -23,9 +20,17 @@ const twice = 3 * time.Second
 // errLeft ends an observer whose session goes on.
 var errLeft = errors.New("left")
 
+// observer says what is shown of a session.
+type observer struct {
+	// detach has it end once all workloads are taken over, and show no logs.
+	detach bool
+	// since leaves out the events before.
+	since time.Time
+}
+
 // watch shows what happens to a session until that ends, until somebody has seen enough,
 // or, to detach, until all workloads are taken over.
-func (s *shared) watch(ctx context.Context, client *guardian.Client, detach bool) error {
+func (s *shared) watch(ctx context.Context, client *guardian.Client, how observer) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -37,7 +42,7 @@ func (s *shared) watch(ctx context.Context, client *guardian.Client, detach bool
 	logs := make(chan struct{})
 	go func() {
 		defer close(logs)
-		if !detach {
+		if !how.detach {
 			_ = client.Logs(ctx, true, p.log) // it ends with the session, of which the events tell
 		}
 	}()
@@ -47,8 +52,13 @@ func (s *shared) watch(ctx context.Context, client *guardian.Client, detach bool
 			if l.Event == nil {
 				return nil
 			}
-			p.event(*l.Event)
-			if l.Event.Type == takeover.EventServing && allServed(ctx, client) {
+			if how.since.IsZero() || !l.Event.Time.Before(how.since) || l.Event.Type == takeover.EventFinished {
+				p.event(*l.Event)
+			}
+			if l.Event.Type != takeover.EventServing {
+				return nil
+			}
+			if st, err := client.Status(ctx); err == nil && allServed(st) {
 				select {
 				case served <- struct{}{}:
 				default:
@@ -57,21 +67,25 @@ func (s *shared) watch(ctx context.Context, client *guardian.Client, detach bool
 			return nil
 		})
 	}()
-	err := s.interrupted(ctx, client, p, signals, ended, served, detach)
+	err := s.interrupted(ctx, client, p, signals, ended, served, how.detach)
 	leave(nil)
 	<-logs
 	if err == nil {
 		err = p.outcome()
 	}
+	return seenEnough(err)
+}
+
+// seenEnough says what helps an observer who was cut off.
+func seenEnough(err error) error {
+	if errors.Is(err, guardian.ErrCutOff) {
+		return notSo("%v\nIt goes on. To see it again: kubectl pharos takeover attach", err)
+	}
 	return err
 }
 
 // allServed says whether all workloads of a session are served from here.
-func allServed(ctx context.Context, client *guardian.Client) bool {
-	st, err := client.Status(ctx)
-	if err != nil {
-		return false
-	}
+func allServed(st guardian.Status) bool {
 	return len(st.Workloads) > 0 && !slices.ContainsFunc(st.Workloads, func(w takeover.WorkloadStatus) bool { return !w.Serving })
 }
 
@@ -118,43 +132,6 @@ func (s *shared) end(err error) error {
 		return nil
 	}
 	return err
-}
-
-// newLines writes the lines of the protocol as they are.
-func newLines(w io.Writer) func(guardian.Line) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return func(l guardian.Line) error { return encoder.Encode(l) }
-}
-
-// readRequests reads requests, one line each. A line that is none is told, and nothing
-// comes of it.
-func readRequests(ctx context.Context, in io.Reader, errOut io.Writer) (requests <-chan guardian.Request, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	found := make(chan guardian.Request)
-	go func() {
-		defer close(found)
-		lines := bufio.NewScanner(in)
-		for lines.Scan() {
-			if len(lines.Bytes()) == 0 {
-				continue
-			}
-			r, err := guardian.ParseRequest(lines.Bytes())
-			if err != nil {
-				linef(errOut, "warning: nothing comes of a line of the input: %v", err)
-				continue
-			}
-			select {
-			case found <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			linef(errOut, "warning: requests can be read no more: %v", err)
-		}
-	}()
-	return found, cancel
 }
 
 // outcome is the error with which the session ended.

@@ -1,34 +1,49 @@
 package main
 
 import (
-	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
 
-// Of a line that asks for what is not known nothing comes: of a misspelt list of
-// workloads all would be handed back.
+// Of a line that asks for what is not known nothing comes but an answer: of a misspelt
+// list of workloads all would be handed back. The last line needs no end.
 func TestReadRequests(t *testing.T) {
 	t.Parallel()
-	var warnings bytes.Buffer
+	var answers []string
+	done := make(chan struct{})
 	requests, stop := readRequests(t.Context(), strings.NewReader(`
 {"version":1,"op":"handback","workload":["shop/api"]}
 {"version":7,"op":"handback"}
 {"op":"handback"}
+{"version":1,"op":"shell"}
 nonsense
+`+strings.Repeat("x", 200_000)+`
 {"version":1,"op":"handback","workloads":["shop/api"],"id":"one"}
-`), &warnings)
+`+"\x00\xff\n\r\n"+`{"version":1,"op":"status","id":"two"}`), func(l guardian.Line) error {
+		answers = append(answers, fmt.Sprint(l.Version, l.Type, l.Class, " ", l.Error))
+		return nil
+	})
 	defer stop()
-	var got []guardian.Request
-	for r := range requests {
-		got = append(got, r)
+	var got []string
+	go func() {
+		defer close(done)
+		for r := range requests {
+			got = append(got, fmt.Sprint(r.ID, r.Workloads))
+		}
+	}()
+	<-done
+	if fmt.Sprint(got) != "[one[shop/api] two[]]" {
+		t.Errorf("the requests are %q", got)
 	}
-	if len(got) != 1 || got[0].ID != "one" || len(got[0].Workloads) != 1 {
-		t.Errorf("the requests are %+v", got)
+	for i, want := range []string{"unknown field", "version 7", "version 0", `"shell" is nothing`, "cannot be read", "more than 65536 bytes", "cannot be read"} {
+		if i >= len(answers) || !strings.HasPrefix(answers[i], "1answerusage ") && !strings.HasPrefix(answers[i], "1 answer usage ") || !strings.Contains(answers[i], want) {
+			t.Errorf("answer %d of %q is not about %s", i, answers, want)
+		}
 	}
-	if n := strings.Count(warnings.String(), "warning: nothing comes of a line"); n != 4 {
-		t.Errorf("%d lines are told of:\n%s", n, warnings.String())
+	if len(answers) != 7 {
+		t.Errorf("%d answers: %q", len(answers), answers)
 	}
 }

@@ -70,14 +70,29 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 }
 
 // Logs gives what was printed to line, and with follow what is printed until the
-// session ends, or ctx.
+// session ends, or ctx. The error matches ErrCutOff if line took so long that the guardian
+// waited no more.
 func (c *Client) Logs(ctx context.Context, follow bool, line func(LogLine)) error {
-	return c.ask(ctx, Request{Op: OpLogs, Follow: follow}, func(l Line) error {
+	all := false
+	err := c.ask(ctx, Request{Op: OpLogs, Follow: follow}, func(l Line) error {
 		if l.Log != nil {
 			line(*l.Log)
 		}
+		all = all || l.Type == LineAnswer
 		return nil
 	})
+	if err != nil || all {
+		return err
+	}
+	return c.cutOff(ctx)
+}
+
+// cutOff is ErrCutOff if the guardian is there still that says nothing more.
+func (c *Client) cutOff(ctx context.Context) error {
+	if _, err := c.Status(context.WithoutCancel(ctx)); err == nil {
+		return ErrCutOff
+	}
+	return nil
 }
 
 // HandBack hands these workloads back, all without a name, and returns when that is
@@ -144,10 +159,7 @@ func (c *Client) Attach(ctx context.Context, requests <-chan Request, line func(
 	case err != nil || over != nil || finished:
 		return err
 	}
-	if _, err := c.Status(context.WithoutCancel(ctx)); err == nil {
-		return ErrCutOff
-	}
-	return nil
+	return c.cutOff(ctx)
 }
 
 // ask is exchange for what may take long: it goes on as long as the guardian answers.

@@ -28,7 +28,8 @@
 //	answer   what was asked was done, or Line.Error says why not; Line.ID is the request's
 //
 //	status   is answered by a status
-//	logs     by logs, those that are still kept, and with follow those that come
+//	logs     by logs, those that are still kept, and with follow those that come, and an
+//	         answer in the end
 //	attach   by a status, events so far and those that come, until the session ends. Requests may
 //	         follow in the same connection, whose answers come among the events
 //	handback, restart, unpark, stop
@@ -38,6 +39,12 @@
 // the JSON schema of all lines, both ways; it lists every field, and what it does not
 // list is not sent. There is no value of an environment, no credential, and, but in
 // logs, nothing that a program has printed.
+//
+// What is no request is answered with an error of the class usage: what is not known, is of
+// another version, or has more than 64 KiB. A client that does not read for 10 seconds is
+// hung up on, and the session and other clients are not held up meanwhile. At most 128
+// clients may be connected, and 16 requests of one be under way. A process of another
+// user is hung up on, whatever the modes of the socket are.
 //
 // # Where the socket is
 //

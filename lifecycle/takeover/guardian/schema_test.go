@@ -169,6 +169,7 @@ func TestSchemaOfAll(t *testing.T) {
 	s := definition(t, "line")
 	var e takeover.Event
 	fill(t, reflect.ValueOf(&e).Elem())
+	e.Class = "blocked"
 	for _, typ := range takeover.EventTypes() {
 		e.Version, e.Type = takeover.EventVersion, typ
 		conforms(t, s, guardian.Line{Version: guardian.Version, Type: guardian.LineEvent, ID: "1", Event: &e})

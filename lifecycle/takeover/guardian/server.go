@@ -340,7 +340,10 @@ func (c *client) answer(ctx context.Context, r Request) error {
 	case OpStatus:
 		return c.send(Line{Type: LineStatus, ID: r.ID, Status: c.status()})
 	case OpLogs:
-		return stream(ctx, c.logs, r.Follow, func(l LogLine) error { return c.send(Line{Type: LineLog, ID: r.ID, Log: &l}) })
+		err := stream(ctx, c.logs, r.Follow, func(l LogLine) error { return c.send(Line{Type: LineLog, ID: r.ID, Log: &l}) })
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
 	case OpAttach:
 		if err := c.send(Line{Type: LineStatus, ID: r.ID, Status: c.status()}); err != nil {
 			return err
