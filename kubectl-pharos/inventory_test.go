@@ -70,7 +70,7 @@ func TestManyFindings(t *testing.T) {
 		streams, _, out, _ := genericiooptions.NewTestIOStreams()
 		o := &inventoryOptions{shared: &shared{IOStreams: streams}, output: newOutput(&cobra.Command{})}
 		*o.output.flags.OutputFormat = format
-		if err := o.print("devbox", r); err != nil {
+		if err := o.print("devbox", r, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {

@@ -280,27 +280,34 @@ func TestGuardianStopped(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Status(t.Context()); err != nil {
-		t.Errorf("when it goes on: %v", err)
-	}
-	attached := make(chan error, 1)
-	began := make(chan struct{})
-	go func() {
-		attached <- c.Attach(t.Context(), nil, func(l guardian.Line) error {
-			if l.Type == guardian.LineStatus {
-				close(began)
-			}
-			return nil
-		})
-	}()
-	<-began
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-attached; err != nil {
+	if _, err := guardian.Connect(t.Context(), r.Folder); !errors.Is(err, guardian.ErrNotRunning) {
+		t.Errorf("killed: %v", err)
+	}
+}
+
+// One that is killed under an observer has ended, and one that was stopped for a moment goes
+// on.
+func TestGuardianKilledUnderAnObserver(t *testing.T) {
+	t.Parallel()
+	r := role{Idle: true, Folder: filepath.Join(t.TempDir(), "takeover")}
+	c, err := r.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := c.PID()
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	if err := errors.Join(syscall.Kill(pid, syscall.SIGSTOP), syscall.Kill(pid, syscall.SIGCONT)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Attach(t.Context(), nil, func(l guardian.Line) error {
+		if l.Type == guardian.LineStatus {
+			return syscall.Kill(pid, syscall.SIGKILL)
+		}
+		return nil
+	}); err != nil {
 		t.Errorf("attached to one that is killed: %v", err)
 	}
 	if _, err := guardian.Connect(t.Context(), r.Folder); !errors.Is(err, guardian.ErrNotRunning) {
