@@ -65,7 +65,7 @@ func TestManyFindings(t *testing.T) {
 	for format, want := range map[string][]string{
 		"":     {"  Overdue Pod shop/pod-19: late\n  Climbing pods: ever more\n  and 5 more that are Overdue: -o wide, or -o json\n", "things19, and 5 more\n", `\x1b[2Jann`},
 		"wide": {"  Overdue Pod shop/pod-24: late\n  Climbing pods: ever more\n\nNot read:", "things23, things24\n"},
-		"name": {"pods/pod-23\npods/pod-24\n"},
+		"name": {"pod/pod-23\npod/pod-24\n"},
 	} {
 		streams, _, out, _ := genericiooptions.NewTestIOStreams()
 		o := &inventoryOptions{shared: &shared{IOStreams: streams}, output: newOutput(&cobra.Command{})}
@@ -78,7 +78,7 @@ func TestManyFindings(t *testing.T) {
 				t.Errorf("-o %q: no %q in\n%s", format, text, out)
 			}
 		}
-		if n := strings.Count(out.String(), "pods/pod-0\n"); format == "name" && n != 1 {
+		if n := strings.Count(out.String(), "pod/pod-0\n"); format == "name" && n != 1 {
 			t.Errorf("pod-0 has two findings, and is named %d times", n)
 		}
 	}

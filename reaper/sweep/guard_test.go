@@ -130,7 +130,7 @@ func TestNamespaceThatHoldsWhatOutlivesIt(t *testing.T) {
 				if res.Decision.Reason != reaper.Holds || len(res.Held) != 1 || res.Held[0].Resource != "configmaps" || res.Held[0].Name != name {
 					t.Errorf("got %+v", res)
 				}
-				if !strings.Contains(res.Decision.Message, "configmaps/"+name) {
+				if !strings.Contains(res.Decision.Message, "configmap/"+name) {
 					t.Errorf("the message %q does not name it", res.Decision.Message)
 				}
 			}
