@@ -41,7 +41,10 @@ func Connect(ctx context.Context, folder string) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{p}
-	if _, err := c.Status(ctx); err != nil {
+	switch _, err := c.Status(ctx); {
+	case errors.Is(err, ErrEnded):
+		return nil, ErrNotRunning // it was killed just now
+	case err != nil:
 		return nil, err
 	}
 	return c, nil

@@ -329,7 +329,9 @@ func (c *client) send(l Line) error {
 	if err := c.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
-	_, err = c.conn.Write(append(doc, '\n'))
+	if _, err = c.conn.Write(append(doc, '\n')); err != nil {
+		_ = c.conn.Close() // or each of its requests would be waited for anew
+	}
 	return err
 }
 
