@@ -6,11 +6,11 @@
 // With --node-program NAME=PATH for each program of a real node (kubelet, kube-proxy, coredns, containerd, its shim,
 // pause), on Linux as root, the cluster has such a node instead of the hollow one, in namespaces of its own, with a
 // registry and a Git server: see the package node. One process of a machine has it at a time, and others wait; while
-// one waits it prints a line {"waiting":true}, and {"begun":true} when it goes on.
+// one waits it prints a line {"waiting":true}, and {"begun":true} when it goes on. Lines on standard input such as
+// "kill-kubelet" are commands to it; each is answered by a line {"command":"kill-kubelet"}, with an "error" where it failed.
 //
 // With --argocd PROGRAM it runs no cluster, but Argo CD in the cluster of --kubeconfig, and a Git server for it: see the
-// package argocd. Lines on standard input such as "stop-controller" are commands to it; each is answered by a line
-// {"command":"stop-controller"}, with an "error" where it failed.
+// package argocd. It takes commands as a node does, such as "stop-controller".
 //
 // It prints one line of JSON when the cluster is ready, with the API server's address and the paths of a kubeconfig and of
 // the audit log, and runs until it is told to end: by SIGINT or SIGTERM, or, with --end-with-stdin, when its standard
@@ -86,9 +86,13 @@ func main() {
 			exitOn(err)
 			os.Exit(status)
 		case node.RunCommand:
-			exitOn(node.Run(context.Background(), os.Args[2], os.Stdout))
+			exitOn(node.Run(context.Background(), os.Args[2], os.Stdin, os.Stdout))
 			return
 		}
+	}
+	if len(os.Args) == 4 && os.Args[1] == node.APIServerCommand {
+		exitOn(node.APIServer(context.Background(), os.Args[2], os.Args[3]))
+		return
 	}
 	o := options{nodePrograms: programs{}}
 	flag.StringVar(&o.state, "state", "", "`folder` for data, keys and logs; made where it is missing (required)")
@@ -134,9 +138,9 @@ func run(o options) (err error) {
 		}
 		err = errors.Join(err, folder.Release())
 	}()
-	var commands chan argocd.Command
-	if o.argocd.Program != "" {
-		commands = make(chan argocd.Command)
+	var commands chan string
+	if o.argocd.Program != "" || len(o.nodePrograms) > 0 {
+		commands = make(chan string)
 	}
 	if o.endWithStdin {
 		var end context.CancelFunc
@@ -167,7 +171,7 @@ func run(o options) (err error) {
 		return runArgoCD(ctx, o.argocd, folder, log, commands)
 	}
 	if len(o.nodePrograms) > 0 {
-		return runNode(ctx, o, folder, log, sweep)
+		return runNode(ctx, o, folder, log, sweep, commands)
 	}
 	err = controlplane.Run(ctx, controlplane.Config{
 		Folder:     folder,
@@ -182,7 +186,7 @@ func run(o options) (err error) {
 	return err
 }
 
-func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Logger, sweep func(dir, prefix string)) error {
+func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Logger, sweep func(dir, prefix string), commands <-chan string) error {
 	err := node.Keep(ctx, node.Config{
 		Folder:   folder,
 		Programs: o.nodePrograms,
@@ -194,7 +198,10 @@ func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Log
 				sweep(dir, name)
 			}
 		},
-		Ready: func(r node.Ready) { printReady(os.Stdout, folder, r.Server, &r) },
+		Ready:    func(r node.Ready) { printReady(os.Stdout, folder, r.Server, &r) },
+		Commands: commands,
+		// The error of a reader that is gone is noticed where it matters: at standard input.
+		Answered: func(a node.Answer) { _ = json.NewEncoder(os.Stdout).Encode(a) },
 	})
 	if err != nil {
 		log.Error("the cluster with a node failed", "err", err)
@@ -202,7 +209,7 @@ func runNode(ctx context.Context, o options, folder *state.Folder, log *slog.Log
 	return err
 }
 
-func runArgoCD(ctx context.Context, c argocd.Config, folder *state.Folder, log *slog.Logger, commands <-chan argocd.Command) error {
+func runArgoCD(ctx context.Context, c argocd.Config, folder *state.Folder, log *slog.Logger, commands <-chan string) error {
 	c.Folder, c.Log, c.Commands = folder, log, commands
 	// The error of a reader that is gone is noticed where it matters: at standard input.
 	out := json.NewEncoder(os.Stdout)
@@ -230,14 +237,14 @@ func runArgoCD(ctx context.Context, c argocd.Config, folder *state.Folder, log *
 
 // askedToKeep reads until the input ends or gives the line "keep", and reports whether it did. What else it reads it
 // hands on, if somebody takes it.
-func askedToKeep(ctx context.Context, r io.Reader, commands chan<- argocd.Command) bool {
+func askedToKeep(ctx context.Context, r io.Reader, commands chan<- string) bool {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		if lines.Text() == "keep" {
 			return true
 		}
 		if commands != nil {
 			select {
-			case commands <- argocd.Command(lines.Text()):
+			case commands <- lines.Text():
 			case <-ctx.Done():
 			}
 		}

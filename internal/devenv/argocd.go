@@ -2,7 +2,6 @@ package devenv
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,30 +152,7 @@ func (a *ArgoCD) command(ctx context.Context, command string) error {
 	if a.process == nil {
 		return fmt.Errorf("%s: %w", command, ErrStopped)
 	}
-	if _, err := io.WriteString(a.process.stdin, command+"\n"); err != nil {
-		return fmt.Errorf("%s: %w: %s", command, err, a.launch.logTail(""))
-	}
-	for {
-		select {
-		case b := <-a.process.lines:
-			var line statusLine
-			if err := json.Unmarshal(b, &line); err != nil {
-				return fmt.Errorf("%s: %w", command, err)
-			}
-			switch {
-			case line.Command != command:
-				// The answer to one whose caller went away.
-			case line.Error != "":
-				return fmt.Errorf("%s: %s", command, line.Error)
-			default:
-				return nil
-			}
-		case <-a.process.exited:
-			return fmt.Errorf("%s: Argo CD has ended: %w: %s", command, exitError(a.process.err), a.launch.logTail(""))
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", command, context.Cause(ctx))
-		}
-	}
+	return a.process.command(ctx, a.launch, command)
 }
 
 // Stop ends Argo CD and the Git server and waits until they are gone, and with them their state. What they have made in the

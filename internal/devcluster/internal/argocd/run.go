@@ -31,7 +31,7 @@ type Config struct {
 	// Ready is called once, when Argo CD works.
 	Ready func(Ready)
 	// Commands are what to do with the application controller, once all is ready.
-	Commands <-chan Command
+	Commands <-chan string
 	// Done is called when a command was carried out, or could not be.
 	Done func(Command, error)
 }
@@ -106,7 +106,8 @@ func (c Config) run(ctx context.Context) error {
 		select {
 		case err := <-p.failed:
 			return err
-		case command := <-c.Commands:
+		case line := <-c.Commands:
+			command := Command(line)
 			c.Done(command, p.obey(ctx, command))
 		case <-ctx.Done():
 			return ctx.Err()

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 
@@ -14,9 +15,55 @@ import (
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 )
 
-// newAPIServer configures kube-apiserver to serve on the listener. The returned function runs it.
-func newAPIServer(c Config, keys state.Keys, etcd string, listener net.Listener) (func(context.Context) error, error) {
-	folder := c.Folder
+// apiServerName is what errors call it.
+const apiServerName = "kube-apiserver"
+
+// APIServer is a kube-apiserver.
+type APIServer struct {
+	// Folder holds the cluster's state.
+	Folder *state.Folder
+	// Etcd is its etcd's address.
+	Etcd string
+	// Listener is where it serves.
+	Listener net.Listener
+	// Address is its address for pods, if there is a real node.
+	Address string
+}
+
+// ServeAPI runs an API server until it fails, as all that this process does. LogFile receives what Kubernetes' own logger
+// writes.
+func ServeAPI(ctx context.Context, s APIServer, logFile io.Writer) error {
+	if err := setUpLogging(logFile); err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+func (s APIServer) run(ctx context.Context) error {
+	o, err := s.options()
+	if err != nil {
+		return err
+	}
+	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return err
+	}
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	completed, err := o.Complete(ctx)
+	if err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return fmt.Errorf("configure: %w", utilerrors.NewAggregate(errs))
+	}
+	return apiserver.Run(ctx, completed)
+}
+
+func (s APIServer) options() (*options.ServerRunOptions, error) {
+	folder := s.Folder
+	keys, err := folder.Keys()
+	if err != nil {
+		return nil, err
+	}
 	tokens, err := folder.TokenFile()
 	if err != nil {
 		return nil, err
@@ -26,13 +73,13 @@ func newAPIServer(c Config, keys state.Keys, etcd string, listener net.Listener)
 		return nil, err
 	}
 	o := options.NewServerRunOptions()
-	err = parse("kube-apiserver", o.Flags(), append(c.nodeFlags(keys),
-		"--etcd-servers="+etcd,
+	err = parse(apiServerName, o.Flags(), append(s.nodeFlags(keys),
+		"--etcd-servers="+s.Etcd,
 		"--etcd-cafile="+keys.CA,
 		"--etcd-certfile="+keys.ServerCert,
 		"--etcd-keyfile="+keys.ServerKey,
 		"--bind-address=127.0.0.1",
-		"--secure-port="+strconv.Itoa(listener.Addr().(*net.TCPAddr).Port),
+		"--secure-port="+strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port),
 		"--tls-cert-file="+keys.ServerCert,
 		"--tls-private-key-file="+keys.ServerKey,
 		"--token-auth-file="+tokens,
@@ -54,32 +101,18 @@ func newAPIServer(c Config, keys state.Keys, etcd string, listener net.Listener)
 		return nil, err
 	}
 	// Handed over open, so that no other process can take the port between choosing and listening.
-	o.SecureServing.Listener = listener
-
-	return func(ctx context.Context) error {
-		if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
-			return err
-		}
-		rest.SetDefaultWarningHandler(rest.NoWarnings{})
-		completed, err := o.Complete(ctx)
-		if err != nil {
-			return fmt.Errorf("configure: %w", err)
-		}
-		if errs := completed.Validate(); len(errs) > 0 {
-			return fmt.Errorf("configure: %w", utilerrors.NewAggregate(errs))
-		}
-		return apiserver.Run(ctx, completed)
-	}, nil
+	o.SecureServing.Listener = s.Listener
+	return o, nil
 }
 
-// nodeFlags are the API server's flags that depend on whether pods really run.
-func (c Config) nodeFlags(keys state.Keys) []string {
-	if c.Node == nil {
+// nodeFlags are the flags that depend on whether pods really run.
+func (s APIServer) nodeFlags(keys state.Keys) []string {
+	if s.Address == "" {
 		// A loopback address may not be an endpoint of the Service "kubernetes", and no pod would reach it.
 		return []string{"--endpoint-reconciler-type=none"}
 	}
 	return []string{
-		"--advertise-address=" + c.Node.Address,
+		"--advertise-address=" + s.Address,
 		// Without, exec and logs would look for the node's name.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-certificate-authority=" + keys.CA,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
@@ -39,11 +38,10 @@ type Config struct {
 type Node struct {
 	// Name is the name that the node registers with.
 	Name string
-	// Address is the API server's address for pods.
-	Address string
-	// Listener is where the API server listens, on the node's address too. Its own address is a loopback address that
-	// serves this process and, as it is, the cluster's users.
-	Listener net.Listener
+	// Server is the API server's host:port on the loopback, which serves this process and, as it is, the cluster's users.
+	Server string
+	// APIServer runs the API server there, on an etcd, in a process of its own: see [ServeAPI].
+	APIServer func(etcd string) Part
 	// Early are started at once, and Parts when the API server is ready.
 	Early, Parts []Part
 	// Ready is asked again and again until it says that what is beside the node works.
@@ -71,11 +69,11 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := c.listen()
+	address, apiServer, err := c.apiServer()
 	if err != nil {
 		return err
 	}
-	server := "https://" + listener.Addr().String()
+	server := "https://" + address
 	if err := c.Folder.Kubeconfigs(server, keys.CAData); err != nil {
 		return err
 	}
@@ -87,14 +85,11 @@ func Run(ctx context.Context, c Config) error {
 	defer etcd.Close()
 
 	parts := &parts{failed: make(chan error, 1)}
-	apiServer, err := newAPIServer(c, keys, etcdAddress(etcd), listener)
-	if err != nil {
-		return err
-	}
 	// The API server must outlive the controllers: they end by writing to it.
 	apiCtx, endAPIServer := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAPIServer()
-	apiServerDone := parts.run(apiCtx, "kube-apiserver", apiServer)
+	api := apiServer(etcdAddress(etcd))
+	apiServerDone := parts.run(apiCtx, api.Name, api.Run)
 
 	started := time.Now()
 	controllersCtx, endControllers := context.WithCancel(ctx)
@@ -141,11 +136,18 @@ func Run(ctx context.Context, c Config) error {
 	return err
 }
 
-func (c Config) listen() (net.Listener, error) {
+// apiServer is where the API server is to listen, and what runs it.
+func (c Config) apiServer() (address string, on func(etcd string) Part, err error) {
 	if c.Node != nil {
-		return c.Node.Listener, nil
+		return c.Node.Server, c.Node.APIServer, nil
 	}
-	return c.Folder.Listen()
+	listener, err := c.Folder.Listen()
+	if err != nil {
+		return "", nil, err
+	}
+	return listener.Addr().String(), func(etcd string) Part {
+		return Part{apiServerName, APIServer{Folder: c.Folder, Etcd: etcd, Listener: listener}.run}
+	}, nil
 }
 
 func (c Config) controllers() []Part {

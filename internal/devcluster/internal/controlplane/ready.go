@@ -17,7 +17,11 @@ import (
 // pollInterval is short: a look costs a millisecond, and every test process waits for these looks.
 const pollInterval = 10 * time.Millisecond
 
-// awaitAPIServer waits until the API server says that it is ready.
+// AwaitAPIServer waits until the API server of a cluster says that it is ready.
+func AwaitAPIServer(ctx context.Context, folder *state.Folder) error {
+	return awaitAPIServer(ctx, folder, nil)
+}
+
 func awaitAPIServer(ctx context.Context, folder *state.Folder, failed <-chan error) error {
 	client, err := starterClient(folder)
 	if err != nil {

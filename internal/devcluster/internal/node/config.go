@@ -2,11 +2,29 @@ package node
 
 import "github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 
-// Commands of this program by which Keep and Init start the next process.
+// Commands of this program by which Keep, Init and Run start the next process.
 const (
-	InitCommand = "node-init"
-	RunCommand  = "node-run"
+	InitCommand      = "node-init"
+	RunCommand       = "node-run"
+	APIServerCommand = "node-apiserver"
 )
+
+// Command is what can be asked for once all is ready.
+type Command string
+
+// The commands kill a process with SIGKILL, and start it again with what it had: the kubelet, or the API server.
+const (
+	KillKubelet    Command = "kill-kubelet"
+	StartKubelet   Command = "start-kubelet"
+	KillAPIServer  Command = "kill-apiserver"
+	StartAPIServer Command = "start-apiserver"
+)
+
+// Answer says that a command was obeyed, or why not.
+type Answer struct {
+	Command Command `json:"command"`
+	Error   string  `json:"error,omitempty"`
+}
 
 // Programs are the programs of a node that have to be given, by name.
 var Programs = []string{"kubelet", "kube-proxy", "coredns", "containerd", "containerd-shim-runc-v2", "pause"}

@@ -26,9 +26,13 @@ func Init(told string) (status int, err error) {
 	// A cgroup namespace belongs to a thread, and what is started from there.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	commands, toRun, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
 	go func() {
 		// It ends with the process that holds the other end.
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		_, _ = io.Copy(toRun, os.Stdin)
 		os.Exit(1)
 	}()
 	var in inside
@@ -52,7 +56,7 @@ func Init(told string) (status int, err error) {
 	if err := network(); err != nil {
 		return 0, err
 	}
-	run, err := startRun(told)
+	run, err := startRun(told, commands)
 	if err != nil {
 		return 0, err
 	}
@@ -84,17 +88,12 @@ func mounts(state string) error {
 	return nil
 }
 
-func startRun(told string) (*os.Process, error) {
+func startRun(told string, commands *os.File) (*os.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	files := []*os.File{null, os.Stdout, os.Stderr}
+	files := []*os.File{commands, os.Stdout, os.Stderr}
 	for i := range inherited {
 		files = append(files, os.NewFile(uintptr(3+i), "socket"))
 	}
@@ -103,7 +102,7 @@ func startRun(told string) (*os.Process, error) {
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
 	// So that who reads standard output sees its end with the cluster's.
-	return p, os.Stdout.Close()
+	return p, errors.Join(commands.Close(), os.Stdout.Close())
 }
 
 // reap collects children, its own one and orphans, until its own one has ended.

@@ -40,6 +40,9 @@ type Config struct {
 	Swept func(previous string)
 	// Ready is called once the cluster and its node are ready.
 	Ready func(Ready)
+	// Commands are what to do then, and Answered is called for each of them.
+	Commands <-chan string
+	Answered func(Answer)
 }
 
 // Keep runs a cluster with a real node until ctx ends or a part of it fails; nil is returned only in the first case. What
@@ -162,25 +165,40 @@ func (c Config) start(ctx context.Context) error {
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
+		all := json.NewDecoder(said)
 		var ready Ready
-		if json.NewDecoder(said).Decode(&ready) == nil {
-			ready.PID, ready.PushRegistry, ready.GitPush = cmd.Process.Pid, sockets.registry, "http://"+sockets.git
-			c.Ready(ready)
+		if all.Decode(&ready) != nil {
+			return
+		}
+		ready.PID, ready.PushRegistry, ready.GitPush = cmd.Process.Pid, sockets.registry, "http://"+sockets.git
+		c.Ready(ready)
+		for {
+			var a Answer
+			if all.Decode(&a) != nil {
+				return
+			}
+			c.Answered(a)
 		}
 	}()
 	defer func() { <-printed }()
 
-	select {
-	case err := <-exited:
-		if err == nil {
-			err = errors.New("it ended by itself")
+	for {
+		select {
+		case command := <-c.Commands:
+			if _, err := fmt.Fprintln(alive, command); err != nil {
+				c.Answered(Answer{Command(command), err.Error()})
+			}
+		case err := <-exited:
+			if err == nil {
+				err = errors.New("it ended by itself")
+			}
+			return fmt.Errorf("the node's first process: %w", err)
+		case <-ctx.Done():
+			// All the others are killed by the system, and it has ended only when they have.
+			_ = cmd.Process.Kill()
+			<-exited
+			return nil
 		}
-		return fmt.Errorf("the node's first process: %w", err)
-	case <-ctx.Done():
-		// All the others are killed by the system, and it has ended only when they have.
-		_ = cmd.Process.Kill()
-		<-exited
-		return nil
 	}
 }
 

@@ -21,6 +21,8 @@ type Config struct {
 	Waiting, Begun func()
 	Swept          func(previous string)
 	Ready          func(Ready)
+	Commands       <-chan string
+	Answered       func(Answer)
 }
 
 // Keep fails: it works on Linux only.
@@ -30,4 +32,7 @@ func Keep(context.Context, Config) error { return errLinux }
 func Init(string) (int, error) { return 0, errLinux }
 
 // Run fails: it works on Linux only.
-func Run(context.Context, string, io.Writer) error { return errLinux }
+func Run(context.Context, string, io.Reader, io.Writer) error { return errLinux }
+
+// APIServer fails: it works on Linux only.
+func APIServer(ctx context.Context, folder, etcd string) error { return errLinux }

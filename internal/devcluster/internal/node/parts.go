@@ -9,19 +9,19 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/template"
 	"time"
 
-	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/state"
 )
 
 const (
 	containerdSocket = "/run/containerd/containerd.sock"
 	dnsReadyAddress  = "127.0.0.1:8181"
+	// dnsHealth is where CoreDNS says whether it knows the cluster's Services.
+	dnsHealth = "http://" + dnsReadyAddress + "/ready"
 )
 
 //go:embed configs
@@ -89,11 +89,11 @@ func (p *parts) path(elements ...string) string {
 	return p.folder.Path(append([]string{"node"}, elements...)...)
 }
 
-func (p *parts) containerd() controlplane.Part {
+func (p *parts) containerd() *program {
 	return p.program("containerd", nil, "--config", p.path("containerd.toml"))
 }
 
-func (p *parts) kubelet() controlplane.Part {
+func (p *parts) kubelet() *program {
 	return p.program("kubelet", awaitContainerd,
 		"--config", p.path("kubelet.yaml"),
 		"--kubeconfig", p.folder.Path(state.Kubelet.File),
@@ -103,11 +103,11 @@ func (p *parts) kubelet() controlplane.Part {
 	)
 }
 
-func (p *parts) kubeProxy() controlplane.Part {
+func (p *parts) kubeProxy() *program {
 	return p.program("kube-proxy", nil, "--config", p.path("kube-proxy.yaml"))
 }
 
-func (p *parts) coreDNS() controlplane.Part {
+func (p *parts) coreDNS() *program {
 	return p.program("coredns", nil, "-conf", p.path("Corefile"))
 }
 
@@ -129,36 +129,12 @@ func awaitContainerd(ctx context.Context) error {
 	}
 }
 
-// program is a part that is a program of its own. It is started once before, if given, has returned.
-func (p *parts) program(name string, before func(context.Context) error, args ...string) controlplane.Part {
-	return controlplane.Part{Name: name, Run: func(ctx context.Context) error {
-		if before != nil {
-			if err := before(ctx); err != nil {
-				return err
-			}
-		}
-		log, err := p.folder.LogFile(name + ".log")
-		if err != nil {
-			return err
-		}
-		defer log.Close()
-		cmd := exec.CommandContext(ctx, p.programs[name], args...)
+// program is one of the programs. It is started once before, if given, has returned.
+func (p *parts) program(name string, before func(context.Context) error, args ...string) *program {
+	return &program{
+		name: name, path: p.programs[name], args: args, before: before, folder: p.folder,
 		// containerd looks for its shim, and the shim for runc, in PATH; kubelet and kube-proxy look there for nft and the like.
-		cmd.Env = append(os.Environ(), "PATH="+strings.Join([]string{
-			filepath.Dir(p.programs["containerd-shim-runc-v2"]), "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, ":"))
-		cmd.Stdout, cmd.Stderr = log, log
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%w; the end of its log:\n%s", err, tail(log.Name()))
-		}
-		return nil
-	}}
-}
-
-// tail is the end of a log.
-func tail(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
+		env: append(os.Environ(), "PATH="+strings.Join([]string{
+			filepath.Dir(p.programs["containerd-shim-runc-v2"]), "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, ":")),
 	}
-	return string(b[max(0, len(b)-2000):])
 }

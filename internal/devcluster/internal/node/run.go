@@ -9,10 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/controlplane"
 	"github.com/pharos-dev/pharos/internal/devcluster/internal/listeners"
@@ -20,13 +18,13 @@ import (
 )
 
 // Run runs the cluster in the node's namespaces until a part of it fails. It prints a [Ready] as JSON to out when all
-// is ready.
-func Run(ctx context.Context, told string, out io.Writer) error {
-	var in inside
-	if err := json.Unmarshal([]byte(told), &in); err != nil {
+// is ready, and from then on obeys each [Command] in a line of in and prints an [Answer].
+func Run(ctx context.Context, told string, in io.Reader, out io.Writer) error {
+	var inside inside
+	if err := json.Unmarshal([]byte(told), &inside); err != nil {
 		return err
 	}
-	folder := state.Held(in.State)
+	folder := state.Held(inside.State)
 	logFile, err := folder.LogFile("devcluster.log")
 	if err != nil {
 		return err
@@ -36,14 +34,14 @@ func Run(ctx context.Context, told string, out io.Writer) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(logFile, nil))
-	err = run(ctx, folder, in.Programs, log, logFile, out)
+	err = run(ctx, folder, inside.Programs, log, logFile, in, out)
 	if err != nil {
 		log.Error("the cluster failed", "err", err)
 	}
 	return err
 }
 
-func run(ctx context.Context, folder *state.Folder, programs map[string]string, log *slog.Logger, logFile, out io.Writer) error {
+func run(ctx context.Context, folder *state.Folder, programs map[string]string, log *slog.Logger, logFile io.Writer, in io.Reader, out io.Writer) error {
 	api, registry, git, err := takeSockets()
 	if err != nil {
 		return err
@@ -56,17 +54,25 @@ func run(ctx context.Context, folder *state.Folder, programs map[string]string, 
 	if err := n.writeConfigs(); err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	commands := &obeyer{kubelet: n.kubelet(), serves: func(ctx context.Context) error { return controlplane.AwaitAPIServer(ctx, folder) }}
 	return controlplane.Run(ctx, controlplane.Config{
 		Folder:  folder,
 		Log:     log,
 		LogFile: logFile,
 		Node: &controlplane.Node{
-			Name:       state.NodeName,
-			Address:    state.NodeAddress,
-			Listener:   api,
-			Early:      []controlplane.Part{n.containerd()},
-			Parts:      []controlplane.Part{n.kubelet(), n.kubeProxy(), n.coreDNS()},
-			Ready:      dnsReady,
+			Name:   state.NodeName,
+			Server: api.address,
+			APIServer: func(etcd string) controlplane.Part {
+				commands.apiServer = api.server(folder, self, etcd)
+				return commands.apiServer.part()
+			},
+			Early:      []controlplane.Part{n.containerd().part()},
+			Parts:      []controlplane.Part{commands.kubelet.part(), n.kubeProxy().part(), n.coreDNS().part()},
+			Ready:      func(ctx context.Context) (bool, error) { return answersOK(ctx, dnsHealth) },
 			ProbeImage: s.pause,
 		},
 		Ready: func(server string) {
@@ -78,21 +84,22 @@ func run(ctx context.Context, folder *state.Folder, programs map[string]string, 
 				GitURL:       "http://" + gitAddress,
 				Busybox:      s.busybox,
 			})
+			go commands.obey(ctx, in, out)
 		},
 	})
 }
 
 // takeSockets takes the sockets that Keep has opened on the machine's loopback, and adds those in the node's network. The API
-// server's is first its loopback address here, which is the same as that on the machine.
-func takeSockets() (api, registry, git net.Listener, err error) {
+// server's loopback address here is the same as that on the machine.
+func takeSockets() (api apiSockets, registry, git net.Listener, err error) {
 	var machine [inherited]net.Listener
 	for i := range machine {
 		f := os.NewFile(uintptr(3+i), "socket")
 		if machine[i], err = net.FileListener(f); err != nil {
-			return nil, nil, nil, fmt.Errorf("take the sockets on the machine's loopback: %w", err)
+			return api, nil, nil, fmt.Errorf("take the sockets on the machine's loopback: %w", err)
 		}
 		if err := f.Close(); err != nil {
-			return nil, nil, nil, err
+			return api, nil, nil, err
 		}
 	}
 	port := machine[0].Addr().(*net.TCPAddr).Port
@@ -104,25 +111,11 @@ func takeSockets() (api, registry, git net.Listener, err error) {
 		gitAddress,
 	} {
 		if own[i], err = net.Listen("tcp4", address); err != nil {
-			return nil, nil, nil, err
+			return api, nil, nil, err
 		}
 	}
-	return listeners.Join(own[0], own[1], machine[0]), listeners.Join(own[2], machine[1]), listeners.Join(own[3], machine[2]), nil
-}
-
-// dnsReady asks CoreDNS whether it knows the cluster's Services.
-func dnsReady(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dnsReadyAddress+"/ready", nil)
-	if err != nil {
-		return false, err
+	if api, err = newAPISockets(own[0], own[1], machine[0]); err != nil {
+		return api, nil, nil, err
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		// It does not listen yet.
-		return false, nil
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode == http.StatusOK, nil
+	return api, listeners.Join(own[2], machine[1]), listeners.Join(own[3], machine[2]), nil
 }
