@@ -72,6 +72,29 @@ func TestEditorsSave(t *testing.T) {
 	}
 }
 
+// A name that changes in case alone is another one, also where both find the file.
+func TestRenameOfCase(t *testing.T) {
+	t.Parallel()
+	for _, polling := range []bool{false, true} {
+		t.Run(fmt.Sprint(polling), func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			write(t, root, "src/readme", "0")
+			write(t, root, "src/lib/x", "0")
+			m := model{"src/readme": {"file", "0"}, "src/lib/x": {"file", "0"}}
+			r := start(t, watch.Config{Root: root, Files: patterns(t, "src"), Polling: polling, Poll: time.Millisecond}, m)
+			must(t, os.Rename(filepath.Join(root, "src/readme"), filepath.Join(root, "src/README")))
+			delete(m, "src/readme")
+			m["src/README"] = entry{"file", "0"}
+			r.until(m)
+			must(t, os.Rename(filepath.Join(root, "src/lib"), filepath.Join(root, "src/Lib")))
+			delete(m, "src/lib/x")
+			m["src/Lib/x"] = entry{"file", "0"}
+			r.until(m)
+		})
+	}
+}
+
 // Another branch is another content of many files, however many folders come and go.
 func TestCheckout(t *testing.T) {
 	t.Parallel()

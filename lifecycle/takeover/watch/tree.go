@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -26,6 +27,9 @@ const (
 	// coarse is how long a file may go on changing without another time.
 	coarse = 2 * time.Second
 )
+
+// foldsCase says that a file is mostly found under names, too, that differ in case.
+const foldsCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 
 type hash [sha256.Size]byte
 
@@ -168,6 +172,9 @@ func (t *tree) look(name string) error {
 		t.stale = true
 	}
 	info, err := os.Lstat(t.place(name))
+	if err == nil && foldsCase && !listed(t.place(name)) {
+		err = fs.ErrNotExist // it was renamed to what differs in case alone
+	}
 	if err != nil {
 		if passing(err) {
 			t.forget(name)
@@ -271,6 +278,12 @@ func (t *tree) forget(name string) {
 			t.count--
 		}
 	}
+}
+
+// listed says whether a folder lists a name as it is spelt.
+func listed(place string) bool {
+	entries, err := os.ReadDir(filepath.Dir(place))
+	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(place) })
 }
 
 func (t *tree) place(name string) string {
