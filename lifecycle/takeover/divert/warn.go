@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// enough is the memory that an agent with thousands of connections takes at most.
-var enough = resource.MustParse("64Mi")
+// memory is what an agent with thousands of connections takes at most.
+const memory = "64Mi"
 
 // warn says what the rollout of the agent, and that of the hand-back, bring with them.
 func (p *plan) warn() {
@@ -38,8 +38,9 @@ func (p *plan) warn() {
 	if seconds := ptr.Deref(spec.TerminationGracePeriodSeconds, 30); seconds < 10 {
 		p.warning("its pods get %d s to end: what takes longer is cut off when they are replaced", seconds)
 	}
-	if limit, ok := p.of.Resources.Limits[corev1.ResourceMemory]; ok && limit.Cmp(enough) < 0 {
-		p.warning("container %q may use %s of memory; an agent with thousands of connections takes up to %s", p.Container, limit.String(), enough.String())
+	// A Quantity keeps its text when it is printed, so that none is shared.
+	if limit, ok := p.of.Resources.Limits[corev1.ResourceMemory]; ok && limit.Cmp(resource.MustParse(memory)) < 0 {
+		p.warning("container %q may use %s of memory; an agent with thousands of connections takes up to %s", p.Container, limit.String(), memory)
 	}
 	p.hooks()
 }
