@@ -97,7 +97,6 @@ func Run(ctx context.Context, c Config) error {
 	listeners[0].Close()
 	cut()
 	streams.Wait()
-	callers.opens.Wait()
 	c.Log.Info("the agent has left")
 	return nil
 }

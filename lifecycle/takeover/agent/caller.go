@@ -20,7 +20,7 @@ func (c *caller) fill(limit int, deadline time.Time) bool {
 	}
 	c.Conn.SetReadDeadline(deadline)
 	defer c.Conn.SetReadDeadline(time.Time{})
-	buf := make([]byte, min(limit-len(c.ahead), 2<<10))
+	buf := make([]byte, min(limit-len(c.ahead), 1<<10))
 	n, err := c.Conn.Read(buf)
 	c.ahead = append(c.ahead, buf[:n]...)
 	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {

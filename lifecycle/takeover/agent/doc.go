@@ -42,12 +42,12 @@
 //
 // # Bounds
 //
-// 2048 connections have a place: they are open, or wait for the process. 512 more may be
+// 2048 connections have a place: they are open, or wait for the process. 256 more may be
 // in the lobby, where it is found out whether they are probes, and where they wait for a
 // place. Whoever comes gets in there, and the one that is there for the longest has to
 // go: so probes are answered however many callers hang. What is under way is bounded by
 // package relay. Of a caller's head nothing is kept but the beginning of a line, except
-// for 4 KiB while it is not known who it is. Nothing that a caller sends is logged.
+// for 2 KiB while it is not known who it is. Nothing that a caller sends is logged.
 //
 // # HTTP/1
 //

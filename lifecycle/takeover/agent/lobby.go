@@ -12,6 +12,7 @@ import (
 // said what it wants long before it is that.
 type lobby struct {
 	most int
+	free func() int // places: for each one more may be inside, who is about to take it
 
 	mu     sync.Mutex
 	inside list.List // of context.CancelFunc, the oldest first
@@ -22,7 +23,7 @@ func (l *lobby) enter(ctx context.Context) (inside context.Context, leave func()
 	inside, cancel := context.WithCancel(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.inside.Len() == l.most {
+	for l.inside.Len() >= l.most+l.free() {
 		oldest := l.inside.Front()
 		l.inside.Remove(oldest).(context.CancelFunc)()
 	}

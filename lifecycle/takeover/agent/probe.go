@@ -19,7 +19,7 @@ const (
 	// to a connection on which the process speaks first.
 	tcpSniffTime = 20 * time.Millisecond
 	// maxProbe is more than a probe's request has up to its user agent.
-	maxProbe = 4 << 10
+	maxProbe = 2 << 10
 
 	probeAgent  = "kube-probe/"
 	healthCheck = "/grpc.health.v1.Health/Check"

@@ -19,7 +19,7 @@ const (
 	// maxCallers is how many connections are open to the process or wait for it, and
 	// maxLobby how many more may be there: memory is bounded by both.
 	maxCallers = 2048
-	maxLobby   = 512
+	maxLobby   = 256
 )
 
 // callers serves the container's ports.
@@ -41,15 +41,15 @@ type callers struct {
 	mu    sync.Mutex
 	conns map[*followed]struct{}
 	group sync.WaitGroup
-	opens sync.WaitGroup // they end with the streams at the latest
 }
 
 func newCallers(session wire.Session, g *gate, log *slog.Logger) *callers {
 	away := time.Duration(session.Away)
 	c := &callers{
 		session: session, away: away, gate: g, log: log, down: newDown(away), relay: relay.New(relay.Config{}), refuser: newRefuser(),
-		lobby: lobby{most: maxLobby}, places: make(chan struct{}, maxCallers), conns: make(map[*followed]struct{}),
+		places: make(chan struct{}, maxCallers), conns: make(map[*followed]struct{}),
 	}
+	c.lobby = lobby{most: maxLobby, free: func() int { return cap(c.places) - len(c.places) }}
 	c.parked, c.release = context.WithCancel(context.Background())
 	return c
 }
@@ -85,16 +85,14 @@ func (c *callers) call(ctx context.Context, f *followed, port wire.Port, inside 
 	defer func() { <-c.places }()
 	leave()
 	for {
-		o, pending := c.offer(ctx, f, port.Number, &wait)
-		if o.channel == nil {
-			c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
-			c.settle(pending)
+		channel, requests := c.offer(ctx, f, port.Number, &wait)
+		if channel == nil {
 			return
 		}
 		c.down.up(port.Number)
 		f.join()
 		joined := time.Now()
-		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: o.channel, Requests: o.requests, KeepUnanswered: true})
+		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: channel, Requests: requests, KeepUnanswered: true})
 		if !result.Kept || !errors.Is(err, relay.ErrCut) {
 			return
 		}
@@ -138,9 +136,10 @@ func (c *callers) admit(f *followed, port wire.Port, inside context.Context, wai
 	}
 }
 
-// offer offers a connection until the workstation takes it, or the caller has waited
-// for long enough: then there is no channel. One that is pending still must be settled.
-func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *patience) (o opened, pending <-chan opened) {
+// offer offers a connection until the workstation takes it, and returns nil once the
+// caller was refused, having waited for long enough. It returns only when the
+// workstation has answered for it, so that its place is taken for as long.
+func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *patience) (ssh.Channel, <-chan *ssh.Request) {
 	waiting, met := wait.begin(c.parked)
 	defer met()
 	if wait.again {
@@ -151,44 +150,38 @@ func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *pat
 	for {
 		s := c.gate.wait(waiting)
 		if s == nil {
-			return opened{}, nil
+			break
 		}
 		offered := time.Now()
 		// It is waited for also when nobody may wait any more: it is on its way.
-		opening := s.open(&c.opens, port, f.RemoteAddr().String())
-		select {
-		case o = <-opening:
-		case <-late.Done():
+		refused := make(chan struct{})
+		stop := context.AfterFunc(late, func() {
+			defer close(refused)
 			c.down.wait(port, offered)
-			return opened{}, opening
+			c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
+		})
+		channel, requests, err := s.open(port, f.RemoteAddr().String())
+		if !stop() {
+			<-refused
+			if err == nil {
+				channel.Close()
+				ssh.DiscardRequests(requests)
+			}
+			return nil, nil
 		}
-		if o.err == nil {
-			return o, nil
+		if err == nil {
+			return channel, requests
 		}
 		var rejected *ssh.OpenChannelError
-		if errors.As(o.err, &rejected) && rejected.Reason == ssh.ConnectionFailed && !c.down.wait(port, offered) {
-			return opened{}, nil
+		if errors.As(err, &rejected) && rejected.Reason == ssh.ConnectionFailed && !c.down.wait(port, offered) {
+			break
 		}
 		if wait.pause(waiting); waiting.Err() != nil {
-			return opened{}, nil
+			break
 		}
 	}
-}
-
-// settle waits until the workstation has answered for a channel that nobody waits for
-// any more, and closes it: there are never more than there are places.
-func (c *callers) settle(pending <-chan opened) {
-	if pending == nil {
-		return
-	}
-	select {
-	case o := <-pending:
-		if o.err == nil {
-			o.channel.Close()
-			ssh.DiscardRequests(o.requests)
-		}
-	case <-c.parked.Done(): // and soon the stream is over
-	}
+	c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
+	return nil, nil
 }
 
 // apologize answers a caller whose request was under way when the stream broke, and

@@ -38,23 +38,10 @@ func (s *stream) live() { s.life.Store(time.Now().UnixNano()) }
 
 func (s *stream) lastLife() time.Time { return time.Unix(0, s.life.Load()) }
 
-// opened is a channel for a connection, or why there is none.
-type opened struct {
-	channel  ssh.Channel
-	requests <-chan *ssh.Request
-	err      error
-}
-
-// open opens a channel for a connection, in a goroutine of group. The result comes when
-// the workstation has taken or rejected it, or the stream is over.
-func (s *stream) open(group *sync.WaitGroup, port uint16, peer string) <-chan opened {
-	result := make(chan opened, 1)
-	group.Go(func() {
-		var o opened
-		o.channel, o.requests, o.err = s.OpenChannel(wire.ChannelConnection, ssh.Marshal(wire.Connection{Port: uint32(port), Peer: peer}))
-		result <- o
-	})
-	return result
+// open opens a channel for a connection. It returns when the workstation has taken or
+// rejected it, or the stream is over.
+func (s *stream) open(port uint16, peer string) (ssh.Channel, <-chan *ssh.Request, error) {
+	return s.OpenChannel(wire.ChannelConnection, ssh.Marshal(wire.Connection{Port: uint32(port), Peer: peer}))
 }
 
 // control serves the streams of whoever holds the session's key.

@@ -15,29 +15,35 @@ func (b *buffer) next(r *Relay, limit int) []byte {
 	if b.full {
 		size = b.most(r)
 	}
-	if size > smallBuffer {
+	if size == bigBuffer {
+		b.small = nil
 		if b.big == nil {
 			b.big = r.buffers.Get().(*[bigBuffer]byte)
 		}
 		return b.big[:min(limit, size)]
 	}
 	b.rest(r)
-	if b.small == nil {
-		b.small = make([]byte, smallBuffer)
+	if len(b.small) != size {
+		b.small = make([]byte, size)
 	}
-	return b.small[:min(limit, smallBuffer)]
+	return b.small[:min(limit, size)]
 }
 
 // used says that n of size bytes were read: much more than fits in a small buffer has
 // more behind it.
 func (b *buffer) used(n, size int) { b.full = n >= min(size, 2*smallBuffer) }
 
-// most is the size that it may have.
+// most is the size that it may have, a power of two.
 func (b *buffer) most(r *Relay) int {
 	if !b.allowed {
 		if b.allowed = r.big.Add(1) <= bigDirections; !b.allowed {
 			r.big.Add(-1)
-			return min(bigBuffer, bigDirections*bigBuffer/int(max(1, r.open.Load())))
+			share := bigDirections * bigBuffer / int(max(1, r.open.Load()))
+			size := bigBuffer / 2
+			for size > max(share, smallBuffer) {
+				size /= 2
+			}
+			return size
 		}
 	}
 	return bigBuffer

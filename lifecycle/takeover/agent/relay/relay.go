@@ -26,7 +26,7 @@ const (
 
 const (
 	reportEvery = 64 << 10
-	smallBuffer = 1 << 10
+	smallBuffer = 512
 	bigBuffer   = 32 << 10
 	// bigDirections is how many directions may have big buffers, each until its pair
 	// ends, since SSH keeps a packet of the size for a channel. The others share as

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// maxIdleBuffer is what a transport keeps of a buffer that is empty.
-	maxIdleBuffer = 1 << 20
+	// chunk is what is written at once, if there is as much: what waits is kept in
+	// pieces, so that it takes no more memory than there is of it.
+	chunk = 128 << 10
 	// closeTimeout is how long a Close waits for what was written.
 	closeTimeout = time.Second
 	// readBuffer is what is read at once: SSH itself reads every packet in pieces.
@@ -32,7 +33,8 @@ type transport struct {
 	reader  *bufio.Reader
 	mu      sync.Mutex
 	changed sync.Cond
-	buffer  []byte
+	queue   [][]byte      // chunks that wait, of which all but the last are full
+	spare   []byte        // a chunk to fill next
 	err     error         // of the first write that failed, or net.ErrClosed
 	done    chan struct{} // closed when nothing is sent any more
 }
@@ -45,9 +47,28 @@ func (t *transport) Write(p []byte) (int, error) {
 	if t.err != nil {
 		return 0, t.err
 	}
-	t.buffer = append(t.buffer, p...)
+	for rest := p; len(rest) > 0; {
+		last := len(t.queue) - 1
+		if last < 0 || len(t.queue[last]) == chunk {
+			t.queue = append(t.queue, t.next())
+			last++
+		}
+		n := min(len(rest), chunk-len(t.queue[last]))
+		t.queue[last] = append(t.queue[last], rest[:n]...)
+		rest = rest[n:]
+	}
 	t.changed.Signal()
 	return len(p), nil
+}
+
+// next returns an empty chunk.
+func (t *transport) next() []byte {
+	c := t.spare
+	t.spare = nil
+	if c == nil {
+		c = make([]byte, 0, chunk)
+	}
+	return c
 }
 
 func (t *transport) Close() error {
@@ -69,24 +90,26 @@ func (t *transport) fail(err error) {
 
 func (t *transport) send() {
 	defer close(t.done)
-	var sent []byte
 	for {
-		if cap(sent) > maxIdleBuffer {
-			sent = nil
-		}
 		t.mu.Lock()
-		for len(t.buffer) == 0 && t.err == nil {
+		for len(t.queue) == 0 && t.err == nil {
 			t.changed.Wait()
 		}
-		sent, t.buffer = t.buffer, sent[:0]
-		t.mu.Unlock()
-		if len(sent) == 0 {
+		if len(t.queue) == 0 {
+			t.mu.Unlock()
 			return
 		}
+		sent := t.queue[0]
+		t.queue[0] = nil
+		t.queue = t.queue[1:]
+		t.mu.Unlock()
 		if _, err := t.Conn.Write(sent); err != nil {
 			t.fail(err)
 			t.Conn.Close()
 			return
 		}
+		t.mu.Lock()
+		t.spare = sent[:0]
+		t.mu.Unlock()
 	}
 }
