@@ -42,8 +42,8 @@ type Config struct {
 	// Owner is who forwards, such as a checkout and a workload: each has ports of its own, so that who comes first does
 	// not decide. The default is one without a name.
 	Owner string
-	// Observed, if not nil, is called with the state of all forwards when one of them begins or ceases to work or has
-	// changed its pod, one call at a time. It should not block.
+	// Observed, if not nil, is called with the state of all forwards when one of them begins or ceases to work, has
+	// changed its pod, or does not work for another reason, one call at a time. It should not block.
 	Observed func([]Status)
 	// Log is for details. The default discards them.
 	Log *slog.Logger

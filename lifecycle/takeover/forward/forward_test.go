@@ -447,3 +447,26 @@ func TestServicesThatCannotBeForwarded(t *testing.T) {
 		})
 	}
 }
+
+// Why a forward does not work is told, and also when that has become another reason.
+func TestReasonsAreTold(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	r := s.start(t, forward.Forward{Service: "db", Port: intstr.FromInt32(80)})
+	told := func(part string) {
+		t.Helper()
+		for late := time.After(patience); ; {
+			select {
+			case all := <-r.states:
+				if err := all[0].Err; err != nil && strings.Contains(err.Error(), part) {
+					return
+				}
+			case <-late:
+				t.Fatalf("%q is not told; the state is %+v", part, r.State())
+			}
+		}
+	}
+	told("not found")
+	s.service(t, "db", db())
+	told("has no ready pod for port 80")
+}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 const (
@@ -45,17 +47,36 @@ func (p *port) works(pod string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	same := p.pod == pod && (p.err == nil) == (err == nil)
+	known := same && sameReason(p.err, err)
 	p.pod, p.err = pod, err
-	if same {
+	if known {
 		return
 	}
-	p.since = time.Now()
+	if !same {
+		p.since = time.Now()
+	}
 	if err != nil {
 		p.log.Warn("a forward does not work", "forward", p.address.Forward.String(), "error", err)
 	} else {
 		p.log.Info("a forward works", "forward", p.address.Forward.String(), "address", p.address.String(), "pod", pod)
 	}
 	p.change()
+}
+
+// sameReason says whether two errors say the same, but for numbers: each try has another port of this machine.
+func sameReason(a, b error) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	text := func(err error) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
+			}
+			return r
+		}, err.Error())
+	}
+	return text(a) == text(b)
 }
 
 // run serves until ctx ends, or a listener fails.

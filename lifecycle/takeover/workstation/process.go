@@ -93,7 +93,7 @@ func (p *process) forward(ctx context.Context) (addresses map[string]string, err
 	p.forwarded(p.forwards.State())
 	p.running.Go(func() {
 		if err := p.forwards.Run(ctx); err != nil {
-			p.Log.Warn("forward Services", "workload", w.Subject(), "err", err)
+			p.request.Warned("its Services are not at ports of this machine any more: " + err.Error())
 		}
 	})
 	return addresses, nil
@@ -149,9 +149,20 @@ func (p *process) environment(ctx, running context.Context, d *appsv1.Deployment
 		return none, err
 	}
 	p.running.Go(func() {
-		_ = p.files.Renew(running, p.reader, env, secret, func(err error) { p.Log.Warn("renew the files of a workload", "workload", w.Subject(), "err", err) })
+		_ = p.files.Renew(running, p.reader, env, secret, p.notRenewed())
 	})
 	return env, nil
+}
+
+// notRenewed is told why a token cannot be renewed, again and again, and says it once.
+func (p *process) notRenewed() func(error) {
+	last := ""
+	return func(err error) {
+		if text := err.Error(); text != last {
+			last = text
+			p.request.Warned("its service account's token is not renewed: " + text)
+		}
+	}
 }
 
 // warn says what of the environment may not be as it is expected.
