@@ -48,11 +48,6 @@ func TestTakeoverCommand(t *testing.T) {
 	if out, code := s.run("takeover", "--detach", "--timeout", "10m"); code != 0 {
 		t.Fatalf("takeover: exit %d\n%s", code, out)
 	}
-	t.Cleanup(func() {
-		cmd := exec.Command(program, "handback")
-		cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
-		_ = cmd.Run() // of a test that failed
-	})
 	if got := s.get(); got != "edited hello" {
 		t.Errorf("taken over it answers %q", got)
 	}
@@ -124,30 +119,18 @@ func TestTakeoverCommand(t *testing.T) {
 // newTakeoverTest delivers the service to a target whose controller runs.
 func newTakeoverTest(t *testing.T) *takeoverTest {
 	t.Helper()
-	n := devtest.Node(t)
-	s := &takeoverTest{t: t, node: n, ns: devtest.Namespace(t, n.Cluster), env: kubeconfigOf(t, n.Cluster.Config()), client: devtest.Client(t, n.Cluster.Config())}
-	s.dir = repository(t, map[string]string{
-		"go.mod":  "module shop.example/api\n\ngo 1.26\n",
-		"main.go": s.program("first"),
-		"pharos.yaml": fmt.Sprintf(`apiVersion: pharos.dev/v1alpha1
-kind: Catalogue
-images:
-- name: api
-  build: {go: {package: .}}
-  inputs: [go.mod, main.go]
-  run: {go: {}, env: [GREETING, PORT], ports: [{port: 8080, local: %d, env: PORT}]}
-delivery: [gitops/**, pharos.yaml]
----
-apiVersion: pharos.dev/v1alpha1
-kind: Target
-metadata: {name: %[2]s}
-spec:
-  namespace: %[2]s
-  registry: {push: "%[3]s/%[2]s", pull: "%[4]s/%[2]s", insecure: true}
-  overlay: gitops
-`, freePort(t), s.ns, n.PushRegistry(), n.PullRegistry()),
-		"gitops/kustomization.yaml": "namespace: " + s.ns + "\nresources: [api.yaml]\n",
-		"gitops/api.yaml": `apiVersion: apps/v1
+	s := takeoverOf(t)
+	s.deliver(map[string]string{
+		"go.mod":          "module shop.example/api\n\ngo 1.26\n",
+		"main.go":         s.program("first"),
+		"pharos.yaml":     s.catalogue(fmt.Sprintf("{go: {}, env: [GREETING, PORT], ports: [{port: 8080, local: %d, env: PORT}]}", freePort(t))),
+		"gitops/api.yaml": apiManifest,
+	})
+	return s
+}
+
+// apiManifest is the service's.
+const apiManifest = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: api}
 spec:
@@ -169,19 +152,57 @@ metadata: {name: api}
 spec:
   selector: {app: api}
   ports: [{port: 80, targetPort: http}]
-`,
-	})
+`
+
+// takeoverOf has a namespace of the real node, and nothing in it.
+func takeoverOf(t *testing.T) *takeoverTest {
+	t.Helper()
+	n := devtest.Node(t)
+	return &takeoverTest{t: t, node: n, ns: devtest.Namespace(t, n.Cluster), env: kubeconfigOf(t, n.Cluster.Config()), client: devtest.Client(t, n.Cluster.Config())}
+}
+
+// catalogue is a pharos.yaml: of the image api, that runs so on a workstation, and of
+// the target.
+func (s *takeoverTest) catalogue(run string) string {
+	return fmt.Sprintf(`apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+images:
+- name: api
+  build: {go: {package: .}}
+  inputs: [go.mod, main.go]
+  run: %s
+delivery: [gitops/**, pharos.yaml]
+---
+apiVersion: pharos.dev/v1alpha1
+kind: Target
+metadata: {name: %[2]s}
+spec:
+  namespace: %[2]s
+  registry: {push: "%[3]s/%[2]s", pull: "%[4]s/%[2]s", insecure: true}
+  overlay: gitops
+`, run, s.ns, s.node.PushRegistry(), s.node.PullRegistry())
+}
+
+// deliver delivers a repository of these files, and runs the target's controller.
+func (s *takeoverTest) deliver(files map[string]string) {
+	s.t.Helper()
+	files["gitops/kustomization.yaml"] = "namespace: " + s.ns + "\nresources: [api.yaml]\n"
+	s.dir = repository(s.t, files)
 	if out, code := s.run("deploy", "--timeout", "10m"); code != 0 {
-		t.Fatalf("deploy: exit %d\n%s", code, out)
+		s.t.Fatalf("deploy: exit %d\n%s", code, out)
 	}
-	controller := start(t, s.dir, s.env, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", s.ns+"/pharos-"+s.ns+".controller", "--watch-target", s.ns+"/"+s.ns)
-	t.Cleanup(func() {
+	controller := start(s.t, s.dir, s.env, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", s.ns+"/pharos-"+s.ns+".controller", "--watch-target", s.ns+"/"+s.ns)
+	s.t.Cleanup(func() {
 		_ = controller.Process.Kill()
 		_ = controller.Wait()
 	})
 	controller.await("serving health on")
 	s.leads()
-	return s
+	s.t.Cleanup(func() {
+		cmd := exec.Command(program, "handback")
+		cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
+		_ = cmd.Run() // of a test that failed
+	})
 }
 
 // program is a service that answers with its version and the greeting.
@@ -309,13 +330,25 @@ func (s *takeoverTest) spec() string {
 }
 
 // get is what the Service answers to the API server.
-func (s *takeoverTest) get() string {
+func (s *takeoverTest) get() string { return s.ask("/") }
+
+func (s *takeoverTest) ask(path string) string {
 	s.t.Helper()
-	answer, err := s.client.CoreV1().Services(s.ns).ProxyGet("http", "api", "80", "/", nil).DoRaw(s.t.Context())
+	answer, err := s.client.CoreV1().Services(s.ns).ProxyGet("http", "api", "80", path, nil).DoRaw(s.t.Context())
 	if err != nil {
-		s.t.Fatalf("a request failed: %v\n%s", err, answer)
+		s.t.Fatalf("a request for %s failed: %v\n%s", path, err, answer)
 	}
 	return string(answer)
+}
+
+// status is that of the takeover.
+func (s *takeoverTest) status() (st guardian.Status) {
+	s.t.Helper()
+	out, code := s.run("takeover", "status", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 || len(st.Workloads) != 1 {
+		s.t.Fatalf("takeover status: exit %d, %v\n%s", code, err, out)
+	}
+	return st
 }
 
 // await asks again and again, and no request fails.
