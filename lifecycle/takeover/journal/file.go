@@ -1,30 +1,22 @@
 package journal
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/rogpeppe/go-internal/lockedfile"
-
-	"github.com/pharos-dev/pharos/internal/atomicfile"
+	"github.com/pharos-dev/pharos/internal/keptfile"
 )
 
 // File is the journal of one checkout: one Document in a folder of its own, for this
-// user alone, in the file journal.json (0600). It is written under another name,
-// flushed and renamed, and the folder is flushed, before a Save returns: a process that
-// is killed, or a machine that loses power, leaves the old document or the new one. It
-// is safe for concurrent use, also by several processes of one machine. Network file
-// systems are not safe: their locks may not hold.
-type File struct {
-	dir  string
-	lock *lockedfile.Mutex
-}
+// user alone, in the file journal.json (0600). It is flushed before a Save returns: a
+// process that is killed, or a machine that loses power, leaves the old document or the
+// new one. It is safe for concurrent use, also by several processes of one machine.
+// Network file systems are not safe: their locks may not hold.
+type File struct{ file *keptfile.File }
+
+// largest is what the session object can hold, and more than a journal takes.
+const largest = 1000 << 10
 
 // OpenFile returns the journal in a folder, which it creates (0700) if need be. Nothing
 // else may be kept there.
@@ -32,22 +24,23 @@ func OpenFile(dir string) (*File, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("journal: %w: a File needs its folder", ErrInvalid)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	f, err := keptfile.Open(dir, "journal.json", 2*largest)
+	if err != nil {
 		return nil, fmt.Errorf("create the folder of the journal: %w", err)
 	}
-	return &File{dir: dir, lock: lockedfile.MutexAt(filepath.Join(dir, "lock"))}, nil
+	return &File{f}, nil
 }
 
 // Path is that of the file.
-func (f *File) Path() string { return filepath.Join(f.dir, "journal.json") }
+func (f *File) Path() string { return f.file.Path() }
 
 // Load returns the document, and its version for Save and Remove. ErrNone if there is
 // none, with the version of none; ErrDamaged, and ErrLater, for what cannot be read:
 // see SetAside.
 func (f *File) Load() (Document, string, error) {
-	data, err := f.read()
+	data, version, err := f.file.Read()
 	if err != nil {
-		return Document{}, "", err
+		return Document{}, "", fail("read", err)
 	}
 	if data == nil {
 		return Document{}, "", ErrNone
@@ -56,7 +49,7 @@ func (f *File) Load() (Document, string, error) {
 	if err != nil {
 		return Document{}, "", fmt.Errorf("read the journal %s: %w", f.Path(), err)
 	}
-	return d, hashOf(data), nil
+	return d, version, nil
 }
 
 // Save writes a document if the version is still the one that was loaded, "" for none,
@@ -70,117 +63,36 @@ func (f *File) Save(d Document, version string) (string, error) {
 	if len(data) > largest {
 		return "", fmt.Errorf("write the journal: %w: it would have %d bytes, want at most %d. Take over fewer workloads", ErrInvalid, len(data), largest)
 	}
-	if err := f.change("write", version, func() error { return atomicfile.Write(f.Path(), data) }); err != nil {
-		return "", err
+	next, err := f.file.Write(data, version)
+	if err != nil {
+		return "", fail("write", err)
 	}
-	return hashOf(data), nil
+	return next, nil
 }
 
 // Remove removes the document if the version is still the one that was loaded.
 // ErrConflict if it is not.
-func (f *File) Remove(version string) error {
-	return f.change("remove", version, func() error {
-		if err := os.Remove(f.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return atomicfile.SyncFolder(f.dir)
-	})
-}
+func (f *File) Remove(version string) error { return fail("remove", f.file.Remove(version)) }
 
 // SetAside gives the file another name in the folder, which it returns, so that nothing
 // of it is lost and another session can begin. ErrNone if there is none.
 func (f *File) SetAside() (string, error) {
-	unlock, err := f.lock.Lock()
-	if err != nil {
-		return "", fmt.Errorf("lock the journal: %w", err)
-	}
-	defer unlock()
-	aside := filepath.Join(f.dir, "aside-"+rand.Text()[:8]+".json")
-	err = os.Rename(f.Path(), aside)
+	aside, err := f.file.SetAside()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", ErrNone
 	}
-	if err == nil {
-		err = atomicfile.SyncFolder(f.dir)
-	}
-	if err != nil {
-		return "", fmt.Errorf("set the journal aside: %w", err)
-	}
-	return aside, nil
+	return aside, fail("set aside", err)
 }
 
-// change holds the lock, for the time of a few flushes, and changes the file if it has
-// the version.
-func (f *File) change(op, version string, change func() error) error {
-	unlock, err := f.lock.Lock()
-	if err != nil {
-		return fmt.Errorf("lock the journal: %w", err)
+// fail wraps an error of the file.
+func fail(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, keptfile.ErrConflict):
+		err = fmt.Errorf("%w: %w", ErrConflict, err)
+	case errors.Is(err, keptfile.ErrKind):
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	defer unlock()
-	stored, err := f.read()
-	if err != nil {
-		return err
-	}
-	if hashOf(stored) != version {
-		return fmt.Errorf("%s the journal %s: %w", op, f.Path(), ErrConflict)
-	}
-	if err := f.sweep(); err != nil {
-		return fmt.Errorf("remove what a write of the journal left: %w", err)
-	}
-	if err := change(); err != nil {
-		return fmt.Errorf("%s the journal: %w", op, err)
-	}
-	return nil
-}
-
-// largest is what the session object can hold, and more than a journal takes.
-const largest = 1000 << 10
-
-// read returns the file's content, nil if there is none.
-func (f *File) read() ([]byte, error) {
-	info, err := os.Lstat(f.Path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > 2*largest) {
-		return nil, fmt.Errorf("read the journal %s: %w: it is no file of this kind", f.Path(), ErrDamaged)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the journal: %w", err)
-	}
-	data, err := os.ReadFile(f.Path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it was removed just now
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the journal: %w", err)
-	}
-	if data == nil {
-		data = []byte{}
-	}
-	return data, nil
-}
-
-func hashOf(data []byte) string {
-	if data == nil {
-		return ""
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(data))
-}
-
-// sweep removes what writers that were killed left. The caller holds the lock, so
-// that no other one is at work.
-func (f *File) sweep() error {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
-			if err := os.Remove(filepath.Join(f.dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return fmt.Errorf("%s the journal: %w", op, err)
 }
