@@ -122,6 +122,8 @@ func (s *Session) loadObject(ctx context.Context) error {
 	switch {
 	case errors.Is(err, journal.ErrNone):
 		return nil
+	case errors.Is(err, journal.ErrDamaged):
+		return s.setAside(ctx, o)
 	case err != nil:
 		return err
 	case o.Document.Session != s.doc.Session:
@@ -139,6 +141,17 @@ func (s *Session) loadObject(ctx context.Context) error {
 	}
 	s.haveRecorded(o)
 	return s.save(ctx, func(d *journal.Document) { d.Ending = nil })
+}
+
+// setAside gets a session object out of the way that cannot be read. Under the lease it
+// is nobody else's, and the journal has as much.
+func (s *Session) setAside(ctx context.Context, o journal.Session) error {
+	aside, err := s.store.SetAside(ctx, o)
+	if err != nil {
+		return err
+	}
+	s.emit(Event{Type: EventWarning, Reason: fmt.Sprintf("what is written down on the target could not be read; it goes on by this checkout's journal, and a copy is Secret %s/%s", s.Namespace, aside)})
+	return nil
 }
 
 // foreign says that there is a session of somebody else.

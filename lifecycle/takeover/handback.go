@@ -159,6 +159,9 @@ func (s *Session) loadForReturn(ctx context.Context) error {
 	case errors.Is(err, journal.ErrNone):
 		s.unrecord()
 		return nil
+	case errors.Is(err, journal.ErrDamaged):
+		s.unrecord()
+		return s.setAside(ctx, o)
 	case err != nil:
 		return err
 	case o.Document.Session != s.doc.Session:

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
@@ -70,5 +73,51 @@ func TestDamagedJournal(t *testing.T) {
 	}
 	if s.Spec("api") != s.before["api"] {
 		t.Error("it is not as it was")
+	}
+	// Then it stands in nobody's way, and is not lost.
+	aside, err := takeover.SetAside(s.Config().Folder)
+	if kept, rerr := os.ReadFile(aside); err != nil || rerr != nil || string(kept) != "{" {
+		t.Errorf("set aside as %q with %q, %v, %v", aside, kept, err, rerr)
+	}
+	if _, err := takeover.Left(s.Config().Folder); !errors.Is(err, journal.ErrNone) {
+		t.Errorf("there is %v", err)
+	}
+	if aside, err := takeover.SetAside(s.Config().Folder); aside != "" || err != nil {
+		t.Errorf("set aside as %q, %v", aside, err)
+	}
+}
+
+// A session object that somebody has damaged keeps nobody from handing back, or going on,
+// by the journal, and is not lost.
+func TestDamagedSessionObject(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*served) error{
+		"handed back": func(s *served) error { return s.finish() },
+		"gone on with": func(s *served) error {
+			c := s.Config()
+			c.Workstation = s.local
+			r := begin(t, c)
+			r.until(takeover.EventServing, 1)
+			return r.HandBack(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, editAPI, nil)
+			s.cancel()
+			<-s.ended
+			secrets := s.Client().CoreV1().Secrets(s.Namespace)
+			if _, err := secrets.Patch(t.Context(), journal.ObjectName(s.Namespace), types.MergePatchType, []byte(`{"stringData":{"session.json":"{"}}`), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(s); err != nil {
+				t.Fatal(err)
+			}
+			s.Whole(s.before)
+			kept, err := secrets.List(t.Context(), metav1.ListOptions{LabelSelector: "pharos.dev/takeover-of=" + s.Namespace})
+			if err != nil || len(kept.Items) != 1 || string(kept.Items[0].Data["session.json"]) != "{" {
+				t.Errorf("kept %+v, %v", kept, err)
+			}
+		})
 	}
 }

@@ -27,7 +27,7 @@ func (w *Writer) Restore(ctx context.Context, d Diversion) (Restoration, error) 
 	for n := 1; n <= attempts; n++ {
 		o, r, patch, err := w.next(ctx, d)
 		if errors.Is(err, ErrGone) {
-			return Restoration{Outcome: OutcomeGone, Reason: fmt.Sprintf("%s is not there any more", d.Subject)}, nil
+			return gone(d), nil
 		}
 		if err != nil {
 			return all, err

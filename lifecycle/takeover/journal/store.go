@@ -49,8 +49,9 @@ type Store struct {
 // Session is what the session object holds.
 type Session struct {
 	Document Document
-	// Heartbeat is when the holder gave its last sign of life; Now is when the object
-	// was read or written. Both are of the API server's clock, to a second.
+	// Heartbeat is when the holder gave its last sign of life, or Now where that cannot
+	// be read; Now is when the object was read or written. Both are of the API server's
+	// clock, to a second.
 	Heartbeat, Now time.Time
 	// UID and Version are the object's; only that version is written or deleted.
 	UID, Version string
@@ -305,16 +306,15 @@ func (s *Store) session(o *corev1.Secret) (Session, error) {
 	case d.Target != s.config.Target || d.Namespace != s.config.Namespace:
 		err = fmt.Errorf("%w: it is of target %q in namespace %q", ErrDamaged, d.Target, d.Namespace)
 	}
-	if err == nil {
-		var herr error
-		if session.Heartbeat, herr = time.Parse(time.RFC3339, string(o.Data[heartbeatKey])); herr != nil {
-			err = fmt.Errorf("%w: its heartbeat is no time", ErrDamaged)
-		}
-	}
 	if err != nil {
 		return session, s.fail("read", err)
 	}
 	session.Document = d
+	if session.Heartbeat, err = time.Parse(time.RFC3339, string(o.Data[heartbeatKey])); err != nil {
+		// Nobody is silent of whom that cannot be told: the end of the lease ends the
+		// session all the same, and the next sign of life mends it.
+		session.Heartbeat = session.Now
+	}
 	return session, nil
 }
 
@@ -326,6 +326,8 @@ func (s *Store) fail(op string, err error) error {
 		advice = "\nCreate it: kubectl create namespace " + s.config.Namespace
 	case kubeclient.NotFound(err):
 		err = fmt.Errorf("%w: %w", ErrNone, err)
+	case errors.Is(err, ErrDamaged):
+		advice = "\n" + s.toMend(err)
 	case apierrors.IsForbidden(err):
 		advice = "\n" + kubeclient.ForbiddenAdvice(err, s.config.Namespace, "What is needed is to create secrets in "+s.config.Namespace+
 			", and to get, patch and delete secrets called "+ObjectName(s.config.Target)+".")

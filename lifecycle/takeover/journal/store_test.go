@@ -190,6 +190,49 @@ func TestDamagedObject(t *testing.T) {
 	}
 }
 
+// What is set aside is copied, once, and gone; what is not what was read stays.
+func TestObjectSetAside(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.store(p.cluster.Config(), nil)
+	if _, err := s.SetAside(t.Context(), journal.Session{}); !errors.Is(err, journal.ErrNone) {
+		t.Errorf("got %v", err)
+	}
+	p.created(s)
+	p.patch(`{"stringData":{"session.json":"{","more":"of it"}}`)
+	have, err := s.Load(t.Context())
+	if !errors.Is(err, journal.ErrDamaged) {
+		t.Fatal(err)
+	}
+	for _, other := range []journal.Session{{UID: "another", Version: have.Version}, {UID: have.UID, Version: "1"}} {
+		if _, err := s.SetAside(t.Context(), other); !errors.Is(err, journal.ErrConflict) {
+			t.Errorf("got %v", err)
+		}
+	}
+	guarded := p.store(p.cluster.Config(), func(c *journal.StoreConfig) { c.Guard = func(context.Context) error { return errors.New("lost") } })
+	if _, err := guarded.SetAside(t.Context(), have); err == nil {
+		t.Error("the guard was not asked")
+	}
+	proxy, err := faultproxy.ForCluster(p.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	proxy.Add(faultproxy.Rule{Method: http.MethodDelete, Times: 1, Do: faultproxy.Answer(http.StatusForbidden)})
+	if _, err := p.store(proxy.Config(p.cluster.Config()), nil).SetAside(t.Context(), have); err == nil {
+		t.Error("it was not deleted, and that was not said")
+	}
+	name, err := s.SetAside(t.Context(), have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := devtest.Client(t, p.cluster.Config()).CoreV1().Secrets(p.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "pharos.dev/takeover-of=devbox"})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != name || string(list.Items[0].Data["session.json"]) != "{" || string(list.Items[0].Data["more"]) != "of it" {
+		t.Errorf("there are %+v, %v", list.Items, err)
+	}
+	p.created(s)
+}
+
 // A sign of life is the API server's time, survives what others write, and is refused
 // when somebody else ends the session.
 func TestHeartbeat(t *testing.T) {

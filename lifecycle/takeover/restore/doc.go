@@ -11,7 +11,7 @@
 // grace after it. It is ended when that is over; when it is broken, which Force does; and
 // when the holder has been silent for as long as the session allows, though its lease
 // goes on. Where Argo CD delivers, Pass and Watch only look: self-heal puts back what
-// Git declares when the lease's gate opens.
+// Git declares when the lease's gate opens. When it has, they delete the session object.
 //
 // # How
 //
@@ -26,6 +26,13 @@
 // Right before each write it is looked whether the session is still being ended. Every
 // step can be repeated: who is killed is followed by whoever looks next, and two at once
 // do no harm.
+//
+// # What cannot be read
+//
+// A session object that somebody has damaged, or that a later version has written, says
+// nothing that is heeded: nothing is put back by it, and Pass returns the error. Restore
+// with Force sets it aside, once nobody borrows the target any more: a copy stays. What
+// was taken over is not known then, and delivering once more puts it back.
 //
 // # What this cannot prevent
 //
@@ -46,6 +53,6 @@
 //	rules: # in those of the workloads
 //	- {apiGroups: [apps], resources: [deployments], verbs: [get, patch]}
 //
-// Force needs to update the lease, too. Config.Others needs to get the lease and the
-// Secret alone.
+// Force needs to update the lease, too, and to create Secrets where one cannot be read.
+// Config.Others needs neither to patch the Secret nor the Deployments.
 package restore

@@ -11,18 +11,18 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
-// breakLease takes the lease from the session's holder, and waits until what that has
-// checked is over.
-func (r *Restorer) breakLease(ctx context.Context, s journal.Session, state lease.State, reason string) error {
-	if !state.WasBroken() {
-		_, err := r.config.Lease.Break(ctx, lease.BreakRequest{User: r.config.By, Reason: reason, Holder: s.Document.Holder})
+// breakLease takes the lease from who holds it, and waits until what that has checked is
+// over.
+func (r *Restorer) breakLease(ctx context.Context, held lease.State, reason string) error {
+	if !held.WasBroken() {
+		_, err := r.config.Lease.Break(ctx, lease.BreakRequest{User: r.config.By, Reason: reason, Holder: held.Holder})
 		if err != nil && !errors.Is(err, lease.ErrNotHeld) {
 			return err
 		}
 	}
 	for {
 		state, err := r.config.Lease.Inspect(ctx)
-		if err != nil || !alive(s, state) {
+		if err != nil || !state.Held || state.Holder != held.Holder {
 			return err
 		}
 		select {
@@ -36,18 +36,17 @@ func (r *Restorer) breakLease(ctx context.Context, s journal.Session, state leas
 // end puts the workloads of a session back. First it is written down that it does, so
 // that the holder, who may come back, does not go on with what is being put back. silent
 // says that the holder still has its lease: what is written down stays then, for it.
-func (r *Restorer) end(ctx context.Context, s journal.Session, reason string, silent bool) (Report, error) {
+func (r *Restorer) end(ctx context.Context, s journal.Session, state lease.State, reason string, silent bool) (Report, error) {
 	if e := s.Document.Ending; e == nil {
 		s.Document.Ending = &journal.Ending{By: r.config.By, Reason: reason, At: s.Now}
 		var err error
 		if s, err = r.store.Save(ctx, s); err != nil {
-			return r.report(s), err
+			return r.report(s, state), err
 		}
 	}
-	report := r.report(s)
+	report := r.report(s, state)
 	report.Reason, report.Diverted = s.Document.Ending.Reason, 0
-	w, err := divert.New(divert.Config{REST: r.config.REST, Target: r.config.Target, Log: r.config.Log,
-		Guard: func(ctx context.Context) error { return r.ending(ctx, s) }})
+	w, err := r.writer(func(ctx context.Context) error { return r.ending(ctx, s) })
 	if err != nil {
 		return report, err
 	}
@@ -70,6 +69,11 @@ func (r *Restorer) end(ctx context.Context, s journal.Session, reason string, si
 		return report, err
 	}
 	return r.done(ctx, s, report, silent)
+}
+
+// writer writes Deployments of the target alone.
+func (r *Restorer) writer(guard func(context.Context) error) (*divert.Writer, error) {
+	return divert.New(divert.Config{REST: r.config.REST, Target: r.config.Target, Log: r.config.Log, Guard: guard})
 }
 
 // ending says whether the session is still being ended: its holder may have taken it up

@@ -95,9 +95,7 @@ func (b *bench) restorer(config *rest.Config, change func(*restore.Config)) *res
 // deliver applies a Deployment as a delivery of Pharos does.
 func (b *bench) deliver(name string) []byte {
 	b.Helper()
-	doc := fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%[1]q,"labels":{"pharos.dev/target":"devbox"}},
-		"spec":{"replicas":1,"selector":{"matchLabels":{"app":%[1]q}},"template":{"metadata":{"labels":{"app":%[1]q}},
-		"spec":{"containers":[{"name":"app","image":%[2]q,"command":["/bin/api"],"livenessProbe":{"exec":{"command":["/bin/health"]}}}]}}}}`, name, original)
+	doc := declared(name)
 	_, err := b.admin.AppsV1().Deployments(b.namespace).Patch(b.Context(), name, types.ApplyPatchType, doc, metav1.PatchOptions{FieldManager: "pharos-devbox"})
 	if err != nil {
 		b.Fatal(err)
@@ -105,6 +103,24 @@ func (b *bench) deliver(name string) []byte {
 	b.settled(name)
 	b.was[name] = b.live(name)
 	return doc
+}
+
+// declared is a Deployment as Git declares it.
+func declared(name string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%[1]q,"labels":{"pharos.dev/target":"devbox"}},
+		"spec":{"replicas":1,"selector":{"matchLabels":{"app":%[1]q}},"template":{"metadata":{"labels":{"app":%[1]q}},
+		"spec":{"containers":[{"name":"app","image":%[2]q,"command":["/bin/api"],"livenessProbe":{"exec":{"command":["/bin/health"]}}}]}}}}`, name, original)
+}
+
+// deliverAnew applies what was delivered once more, and takes the fields that somebody
+// else has written since.
+func (b *bench) deliverAnew(name string) {
+	b.Helper()
+	force := true
+	_, err := b.admin.AppsV1().Deployments(b.namespace).Patch(b.Context(), name, types.ApplyPatchType, declared(name), metav1.PatchOptions{FieldManager: "pharos-devbox", Force: &force})
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 func (b *bench) live(name string) []byte {

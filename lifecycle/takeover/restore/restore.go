@@ -36,7 +36,7 @@ type Config struct {
 	// Required.
 	By string
 	// Others says that something else puts back what Git declares, Argo CD for example:
-	// Pass and Watch then only look.
+	// Pass and Watch then only look, and delete the session object when that is done.
 	Others bool
 	// Log receives what is tried again. The default discards it.
 	Log *slog.Logger
@@ -71,6 +71,8 @@ type Request struct {
 	// Force breaks the lease of a holder that still has it. Without it such a session
 	// is left alone.
 	Force bool
+	// DryRun writes nothing: the report says what would be done.
+	DryRun bool
 }
 
 // Report is what became of a session.
@@ -81,6 +83,11 @@ type Report struct {
 	Reason string
 	// Left says why nothing was done, or what is left to be done by others.
 	Left string
+	// Lease is the target's, as it was looked at.
+	Lease lease.State
+	// Aside is the Secret that has a copy of the session object, which could not be
+	// read and is gone; empty where it could be read.
+	Aside string
 	// Workloads are those that were looked at.
 	Workloads []Workload
 	// Done says that nothing is left of it, or nothing but the holder's lease.
@@ -106,23 +113,33 @@ type Workload struct {
 // Force the lease is broken, and its grace waited for. The error has all workloads that
 // could not be restored; the others are.
 //
+// journal.ErrDamaged if the session object cannot be read. With Force it is set aside
+// then, once the lease of whoever borrows the target is over: what was taken over is not
+// known, and delivering once more puts it back.
+//
 // It may be called again, also after it was killed at any point, and by several at once.
 func (r *Restorer) Restore(ctx context.Context, q Request) (Report, error) {
 	q.Reason = cmp.Or(q.Reason, "it was asked for")
 	return r.again(ctx, func() (Report, error) {
 		s, state, err := r.look(ctx)
+		if errors.Is(err, journal.ErrDamaged) && q.Force && !q.DryRun {
+			return r.setAside(ctx, s, state, q.Reason)
+		}
 		if err != nil {
-			return Report{}, err
+			return Report{Lease: state}, err
+		}
+		if q.DryRun {
+			return r.preview(ctx, s, state)
 		}
 		if alive(s, state) {
 			if !q.Force {
-				return r.report(s), &lease.HeldError{Target: r.config.Target, State: state, Now: state.Now}
+				return r.report(s, state), &lease.HeldError{Target: r.config.Target, State: state, Now: state.Now}
 			}
-			if err := r.breakLease(ctx, s, state, q.Reason); err != nil {
-				return r.report(s), err
+			if err := r.breakLease(ctx, state, q.Reason); err != nil {
+				return r.report(s, state), err
 			}
 		}
-		return r.end(ctx, s, q.Reason, false)
+		return r.end(ctx, s, state, q.Reason, false)
 	})
 }
 
@@ -134,29 +151,32 @@ func (r *Restorer) Restore(ctx context.Context, q Request) (Report, error) {
 //     session says: see journal.Document's Silence;
 //   - when somebody else has begun to end it.
 //
-// With Config.Others it only looks. That there is no session is no error. One API call
-// where there is none, and two where there is one.
+// With Config.Others it only looks, and deletes the session object when the lease is over
+// and no workload has the agent any more. That there is no session is no error. One API
+// call where there is none, and two where there is one.
 func (r *Restorer) Pass(ctx context.Context) (Report, error) {
 	return r.again(ctx, func() (Report, error) {
 		s, state, err := r.look(ctx)
-		if errors.Is(err, journal.ErrNone) {
+		switch {
+		case errors.Is(err, journal.ErrNone):
 			return Report{}, nil
-		}
-		if err != nil {
+		case errors.Is(err, journal.ErrDamaged) && !borrowed(state):
+			return Report{Lease: state, Reason: "what is written down of it cannot be read"}, err
+		case err != nil:
 			return Report{}, err
 		}
 		reason, silent := due(s, state)
-		report := r.report(s)
+		report := r.report(s, state)
 		switch {
 		case reason == "":
 			report.Left = fmt.Sprintf("%s has it", state.Who())
 			report.next = soonest(s, state)
 			return report, nil
 		case r.config.Others:
-			report.Reason, report.Left = reason, "what delivers the target puts it back; kubectl pharos handback --force does, too"
-			return report, nil
+			report.Reason = reason
+			return r.left(ctx, s, report, silent)
 		}
-		return r.end(ctx, s, reason, silent)
+		return r.end(ctx, s, state, reason, silent)
 	})
 }
 
@@ -189,19 +209,20 @@ func since(before, now []Workload) []Workload {
 }
 
 // look reads the session, and then the lease: a holder that has acquired it anew in
-// between has written the session, too, and a write of what was read fails.
+// between has written the session, too, and a write of what was read fails. Where the
+// session cannot be read the lease is looked at all the same.
 func (r *Restorer) look(ctx context.Context) (journal.Session, lease.State, error) {
 	s, err := r.store.Load(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return s, lease.State{}, err
 	}
-	state, err := r.config.Lease.Inspect(ctx)
-	return s, state, err
+	state, lerr := r.config.Lease.Inspect(ctx)
+	return s, state, cmp.Or(lerr, err)
 }
 
 // report is what there is.
-func (r *Restorer) report(s journal.Session) Report {
-	report := Report{Session: s.Document.Session, User: s.Document.User}
+func (r *Restorer) report(s journal.Session, state lease.State) Report {
+	report := Report{Session: s.Document.Session, User: s.Document.User, Lease: state}
 	for _, w := range s.Document.Workloads {
 		if w.State == journal.Diverting {
 			report.Diverted++

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -175,26 +176,60 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// Where something else puts back what Git declares, it is only looked.
+// Where something else puts back what Git declares, it is only looked, and what is
+// written down goes when that is done.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.takenOver(time.Hour, 2*time.Minute, "api")
-	b.release()
 	audit := devtest.RecordAudit(t, b.cluster)
-	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: toLook})
+	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: append(slices.Clip(toSee),
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"delete"}, ResourceNames: []string{"pharos-devbox.takeover"}})})
 	r := b.restorer(config, func(c *restore.Config) { c.Others = true })
-	if report := b.pass(r); report.Done || report.Diverted != 1 || report.Reason == "" || !strings.Contains(report.Left, "what delivers the target puts it back") {
-		t.Errorf("got %+v", report)
+	b.silent()
+	for _, end := range []func(){func() {}, b.release} { // first the holder is silent
+		end()
+		if report := b.pass(r); report.Done || report.Diverted != 1 || report.Reason == "" || !strings.Contains(report.Left, "what delivers the target puts it back") {
+			t.Errorf("got %+v", report)
+		}
 	}
 	for _, e := range audit.Events(t, devtest.ByUser(user)) {
-		if e.Verb != "get" && e.Resource != "selfsubjectaccessreviews" || e.Resource == "deployments" {
+		if e.Verb != "get" && e.Resource != "selfsubjectaccessreviews" {
 			t.Errorf("it did %s %s", e.Verb, e.RequestURI)
 		}
 	}
 	b.diverted()
-	// A person may all the same.
-	if report, err := b.restorer(b.cluster.Config(), func(c *restore.Config) { c.Others = true }).Restore(t.Context(), restore.Request{}); err != nil || !report.Done {
+	// Self-heal does it, by the values that Git declares.
+	b.deliverAnew("api")
+	report := b.pass(r)
+	if !report.Done || report.Diverted != 0 || report.Left != "" || len(report.Workloads) != 1 || report.Workloads[0].Outcome != divert.OutcomeWhole {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+	for _, e := range audit.Events(t, devtest.ByUser(user)) {
+		if e.Verb != "get" && e.Resource != "selfsubjectaccessreviews" && e.Verb+" "+e.Resource != "delete secrets" {
+			t.Errorf("it did %s %s", e.Verb, e.RequestURI)
+		}
+	}
+}
+
+// While its holder may come back, what is written down stays, also if nothing of the
+// agent is there; and a person may put back what something else has not yet.
+func TestOthersLeaveWhatTheHolderHas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.takenOver(time.Hour, 2*time.Minute, "api")
+	b.silent()
+	others := b.restorer(b.cluster.Config(), func(c *restore.Config) { c.Others = true })
+	b.deliverAnew("api")
+	if report := b.pass(others); report.Done || report.Reason == "" {
+		t.Errorf("got %+v", report)
+	}
+	if _, err := b.store.Load(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.release()
+	if report, err := others.Restore(t.Context(), restore.Request{}); err != nil || !report.Done {
 		t.Errorf("got %+v, %v", report, err)
 	}
 	b.whole(false)
@@ -307,7 +342,67 @@ func TestKeptAndForeign(t *testing.T) {
 	}
 }
 
+// What cannot be read is touched by nobody but who asks for it with force: then it is
+// kept as a copy, the lease ends, and another takeover can begin.
 func TestDamagedSession(t *testing.T) {
+	t.Parallel()
+	for name, patch := range map[string]string{
+		"truncated":   `{"stringData":{"session.json":"{\"version\":1,\"session\":\"S"}}`,
+		"later":       `{"stringData":{"session.json":"{\"version\":2,\"new\":true}"}}`,
+		"hand-edited": `{"stringData":{"session.json":"{\"version\":1,\"session\":\"S1\",\"target\":\"prod\"}"}}`,
+		"empty":       `{"data":{"session.json":null}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.takenOver(time.Hour, 0, "api")
+			secrets := b.admin.CoreV1().Secrets(b.namespace)
+			if _, err := secrets.Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			was, err := secrets.Get(t.Context(), journal.ObjectName("devbox"), metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := b.restorer(b.cluster.Config(), nil)
+			// While somebody has the target it may be theirs, who know better.
+			if report, err := r.Pass(t.Context()); !errors.Is(err, journal.ErrDamaged) || report.Reason != "" {
+				t.Errorf("got %+v, %v", report, err)
+			}
+			for _, q := range []restore.Request{{}, {Force: true, DryRun: true}} {
+				_, err := r.Restore(t.Context(), q)
+				if !errors.Is(err, journal.ErrDamaged) || !strings.Contains(err.Error(), "kubectl pharos handback --force --reason TEXT") ||
+					!strings.Contains(err.Error(), "kubectl get secret pharos-devbox.takeover --namespace "+b.namespace) {
+					t.Errorf("got %v", err)
+				}
+			}
+			if err := b.held.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+			report, err := r.Restore(t.Context(), restore.Request{Force: true, Reason: "it cannot be read"})
+			if err != nil || !report.Done || report.Aside == "" || !strings.Contains(report.Left, b.namespace+"/"+report.Aside) {
+				t.Fatalf("got %+v, %v", report, err)
+			}
+			copied, err := secrets.Get(t.Context(), report.Aside, metav1.GetOptions{})
+			if err != nil || !maps.EqualFunc(copied.Data, was.Data, slices.Equal) {
+				t.Errorf("the copy is %+v, %v", copied, err)
+			}
+			if err := b.held.Check(t.Context()); !errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "it cannot be read") {
+				t.Errorf("got %v", err)
+			}
+			b.diverted()
+			if _, err := r.Restore(t.Context(), restore.Request{Force: true}); !errors.Is(err, journal.ErrNone) {
+				t.Errorf("got %v", err)
+			}
+			if report := b.pass(r); report.Reason != "" {
+				t.Errorf("got %+v", report)
+			}
+		})
+	}
+}
+
+// The controller says of what cannot be read that it is over, once nobody has the target.
+func TestDamagedSessionIsOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.takenOver(time.Hour, 0, "api")
@@ -317,13 +412,84 @@ func TestDamagedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.restorer(b.cluster.Config(), nil)
-	if _, err := r.Pass(t.Context()); !errors.Is(err, journal.ErrDamaged) {
+	if report, err := r.Pass(t.Context()); !errors.Is(err, journal.ErrDamaged) || report.Reason == "" {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	// It is not a delivery that is under way whose lease is taken away.
+	held, err := b.leases.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver, User: "carl@ops"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := r.Restore(t.Context(), restore.Request{Force: true}); err != nil || report.Aside == "" {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	if err := held.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A sign of life that cannot be read ends nothing before the lease does.
+func TestDamagedHeartbeat(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	session := b.takenOver(time.Hour, time.Minute, "api")
+	patch := func() {
+		_, err := b.admin.CoreV1().Secrets(b.namespace).Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(`{"stringData":{"heartbeat":"noon"}}`), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch()
+	r := b.restorer(b.cluster.Config(), nil)
+	if report := b.pass(r); report.Reason != "" || report.Session != "S1" {
+		t.Errorf("got %+v", report)
+	}
+	if _, err := b.store.Beat(t.Context(), session); err != nil { // which mends it
+		t.Error(err)
+	}
+	b.silent()
+	b.diverted()
+	patch()
+	b.release()
+	if report := b.pass(r); !report.Done {
+		t.Errorf("got %+v", report)
+	}
+	b.whole(false)
+}
+
+// A dry run says what would be done, and writes nothing.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.restorer(b.cluster.Config(), nil)
+	if _, err := r.Restore(t.Context(), restore.Request{DryRun: true}); !errors.Is(err, journal.ErrNone) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := r.Restore(t.Context(), restore.Request{Force: true}); !errors.Is(err, journal.ErrDamaged) {
-		t.Errorf("got %v", err)
+	b.takenOver(time.Hour, 0, "api", "web")
+	if _, err := b.admin.AppsV1().Deployments(b.namespace).Patch(t.Context(), "web", types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/command","value":["sh"]}]`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	audit := devtest.RecordAudit(t, b.cluster)
+	config, user := devtest.User(t, b.cluster, b.namespace, devtest.Rights{Namespaced: toSee})
+	report, err := b.restorer(config, nil).Restore(t.Context(), restore.Request{DryRun: true, Force: true, Reason: "a look"})
+	if err != nil || report.Done || report.Diverted != 2 || len(report.Workloads) != 2 || report.Session != "S1" || report.User != "ann@desk" || report.Lease.User != "ann@desk" || !report.Lease.Held {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	for i, kept := range []int{0, 1} {
+		if w := report.Workloads[i]; w.Outcome != divert.OutcomeRestored || len(w.Kept) != kept || w.Restored[0] != "/image" {
+			t.Errorf("got %+v", w)
+		}
+	}
+	for _, e := range audit.Events(t, devtest.ByUser(user)) {
+		if e.Verb != "get" && e.Resource != "selfsubjectaccessreviews" {
+			t.Errorf("it did %s %s", e.Verb, e.RequestURI)
+		}
 	}
 	b.diverted()
+	if err := b.held.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 var (
@@ -331,6 +497,8 @@ var (
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"pharos-devbox"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{"pharos-devbox.takeover"}},
 	}
+	// toSee are those to see what would be done.
+	toSee = append(toLook[:len(toLook):len(toLook)], rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}})
 	// documented are the rights that the package comment names.
 	documented = []rbacv1.PolicyRule{
 		toLook[0],
