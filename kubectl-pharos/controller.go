@@ -19,6 +19,7 @@ type controllerOptions struct {
 	lease   string
 	targets []string
 	argoCD  string
+	putBack []string
 	sweep   sweepFlags
 
 	supervise superviseFlags
@@ -41,8 +42,8 @@ them, which --argocd-namespace says, it removes the sync windows of leases that 
 ended, has Argo CD restore what they covered, and says in its log, in metrics and in
 Events on the Lease what it opened and what did not become what is declared. Where
 something else delivers them, it puts workloads back that were taken over by somebody
-whose lease is over, or who has been silent for as long as the takeover allows. It needs
-no repository.
+whose lease is over, or who has been silent for as long as the takeover allows, in the
+namespaces of --put-back. It needs no repository.
 
 With --sweep the leader deletes what says that it is transient when it is past its end,
 as kubectl pharos reap does once. Without it nothing is ended. With --supervise it
@@ -67,6 +68,8 @@ kubectl pharos deploy --controller-image installs it, with the rights that it us
 	f.StringVar(&o.lease, "leader-lease", "", "The Lease by which replicas elect their leader, as NAMESPACE/NAME. The default is to elect none")
 	f.StringSliceVar(&o.targets, "watch-target", nil, "A target whose lease the leader watches, as NAMESPACE/TARGET. May be repeated. The default is none")
 	f.StringVar(&o.argoCD, "argocd-namespace", "", "The namespace of the Argo CD that delivers the targets of --watch-target. The default is that none does")
+	f.StringSliceVar(&o.putBack, "put-back", nil, "Namespaces in which the leader puts back what was taken over. In its Lease it says in which of them it may, since a takeover anywhere else is refused. May be repeated. The default is none")
+	_ = cmd.RegisterFlagCompletionFunc("put-back", cobra.NoFileCompletions)
 	o.sweep.add(cmd)
 	o.supervise.add(cmd)
 	o.inventory.add(cmd)

@@ -28,8 +28,9 @@ func (s *superviseFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("supervise", cobra.NoFileCompletions)
 }
 
-// configure has the leader supervise, if the flags say so.
-func (s *superviseFlags) configure(c *controller.Config, cfg *rest.Config, lease string) error {
+// configure has the leader supervise, if the flags say so: what nobody borrows by the
+// leases of the targets.
+func (s *superviseFlags) configure(c *controller.Config, cfg *rest.Config, lease string, leases map[string][]controller.Inspecter) error {
 	if len(s.namespaces) == 0 {
 		if s.patient() {
 			return errors.New("--supervise-patience without --supervise: nothing is supervised then")
@@ -42,7 +43,7 @@ func (s *superviseFlags) configure(c *controller.Config, cfg *rest.Config, lease
 	if s.patience <= 0 {
 		return fmt.Errorf("--supervise-patience is %s, and has to be more than 0", s.patience)
 	}
-	t, err := controller.Supervise(controller.SuperviseConfig{REST: cfg, Namespaces: s.namespaces, Patience: s.patience, Log: c.Log})
+	t, err := controller.Supervise(controller.SuperviseConfig{REST: cfg, Namespaces: s.namespaces, Patience: s.patience, Leases: leases, Log: c.Log})
 	if err != nil {
 		return fmt.Errorf("--supervise: %w", err)
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"slices"
 
 	"k8s.io/client-go/rest"
 
@@ -22,4 +24,20 @@ func (o *controllerOptions) takeovers(cfg *rest.Config, d controller.Watchdog, b
 		return controller.Takeover{}, err
 	}
 	return controller.Takeover{Namespace: d.Namespace, Target: d.Target, Sessions: r}, nil
+}
+
+// coverPutBack has the leader say where it may put back what was taken over.
+func (o *controllerOptions) coverPutBack(c *controller.Config, cfg *rest.Config) (err error) {
+	switch {
+	case len(o.putBack) == 0:
+		return nil
+	case slices.Contains(o.putBack, ""):
+		return errors.New("--put-back has an empty name of a namespace")
+	case len(o.targets) == 0:
+		return errors.New("--put-back needs --watch-target: nothing else is put back")
+	case o.argoCD != "":
+		return errors.New("--put-back and --argocd-namespace exclude each other: Argo CD puts back what it delivers")
+	}
+	c.Covers, err = controller.MayPutBack(cfg, o.putBack)
+	return err
 }

@@ -38,7 +38,8 @@ func (o *controllerOptions) controller() (*controller.Controller, error) {
 
 // configure fills in what asks a cluster.
 func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) error {
-	errs := []error{o.checkArgoCD(), o.sweep.configure(c, cfg, o.lease, o.homes(), c.Log), o.supervise.configure(c, cfg, o.lease), o.inventory.configure(c, cfg, o.targets)}
+	errs := []error{o.checkArgoCD(), o.coverPutBack(c, cfg), o.sweep.configure(c, cfg, o.lease, o.homes(), c.Log), o.inventory.configure(c, cfg, o.targets)}
+	leases := map[string][]controller.Inspecter{}
 	for _, t := range o.targets {
 		d, err := o.watchdog(cfg, t, c.Log)
 		errs = append(errs, err)
@@ -48,7 +49,10 @@ func (o *controllerOptions) configure(c *controller.Config, cfg *rest.Config) er
 		ended, err := o.takeovers(cfg, d, c.Identity, c.Log)
 		errs = append(errs, err)
 		c.Watchdogs, c.Takeovers = append(c.Watchdogs, d), append(c.Takeovers, ended)
+		of, err := lease.New(lease.Config{REST: cfg, Namespace: d.Namespace, Target: d.Target, Log: c.Log})
+		errs, leases[d.Target] = append(errs, err), append(leases[d.Target], of)
 	}
+	errs = append(errs, o.supervise.configure(c, cfg, o.lease, leases))
 	if o.lease != "" {
 		leaders, err := o.leaders(cfg)
 		errs = append(errs, err)

@@ -56,7 +56,7 @@ would write, for somebody who has them.`,
 	o.buildOptions.add(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.adopt, "adopt", false, "Prepare and deliver to a target that belongs to another repository, or whose records cannot be read")
-	f.StringVar(&o.controller, "controller-image", "", "The image of the controller, which runs this plugin. The default is to install none")
+	f.StringVar(&o.controller, "controller-image", "", "The image of the controller, which runs this plugin. The default is to install none, and to keep the one that is installed")
 	f.StringVar(&o.manifests, "print", "", `Print the objects of a step of the preparation as YAML, such as "rbac", or of "all", and write nothing`)
 	_ = cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"all", "namespaces", "rbac", "controller"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -103,7 +103,7 @@ func (o *deployOptions) prepare(ctx context.Context) (*lifecycle.Lifecycle, life
 	}
 	f.Target = t.Name
 	if asked := t.Controller; o.controller == "" && (len(asked.Sweep) > 0 || asked.Inventory) {
-		linef(o.ErrOut, "warning: the target's spec.controller is not looked at without --controller-image, which installs the controller that it is for")
+		linef(o.ErrOut, "warning: the target's spec.controller is not looked at without --controller-image, unless the target has a controller already")
 	}
 	if err := o.warnUnheeded(ctx, o.ErrOut, commit); err != nil {
 		return nil, r, f, err

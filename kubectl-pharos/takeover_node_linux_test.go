@@ -191,7 +191,7 @@ func (s *takeoverTest) deliver(files map[string]string) {
 	if out, code := s.run("deploy", "--timeout", "10m"); code != 0 {
 		s.t.Fatalf("deploy: exit %d\n%s", code, out)
 	}
-	controller := start(s.t, s.dir, s.env, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", s.ns+"/pharos-"+s.ns+".controller", "--watch-target", s.ns+"/"+s.ns)
+	controller := start(s.t, s.dir, s.env, "controller", "--health-address", "127.0.0.1:0", "--leader-lease", s.ns+"/pharos-"+s.ns+".controller", "--watch-target", s.ns+"/"+s.ns, "--put-back", s.ns)
 	s.t.Cleanup(func() {
 		_ = controller.Process.Kill()
 		_ = controller.Wait()

@@ -201,7 +201,11 @@ func (t *taken) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := controller.New(controller.Config{Lease: elections, Identity: "quickstart", Takeovers: []controller.Takeover{{Namespace: d.target.Namespace, Target: shop.Target, Sessions: r}}})
+	may, err := controller.MayPutBack(t.cluster, []string{t.namespace})
+	if err != nil {
+		return err
+	}
+	c, err := controller.New(controller.Config{Lease: elections, Identity: "quickstart", Covers: may, Takeovers: []controller.Takeover{{Namespace: d.target.Namespace, Target: shop.Target, Sessions: r}}})
 	if err != nil {
 		return err
 	}

@@ -28,10 +28,18 @@ type Config struct {
 	// Identity names the replica for people who look at the lease: that of its
 	// pod, for example.
 	Identity string
+	// Covers is what the leader's lease says that it covers, for who wants to know what
+	// they can rely on: see MayPutBack. It is asked before each try to become leader, and
+	// by the leader once for each Look, who leads anew when the answer is another one. The
+	// default is nothing.
+	Covers func(context.Context) ([]string, error)
+	// Look is how often the leader asks that. The default is a minute.
+	Look time.Duration
 	// Version is that of the program.
 	Version string
 	// Retry is how long to wait after the lease could not be reached, and before a
-	// task that ended is run again. The default is 2 seconds.
+	// task that ended is run again: twice as long each further time, up to a minute.
+	// The default is 2 seconds.
 	Retry time.Duration
 	// Tasks are what the leader does, side by side. They need a Lease.
 	Tasks []Task
@@ -67,6 +75,9 @@ func New(c Config) (*Controller, error) {
 	}
 	if c.Retry <= 0 {
 		c.Retry = 2 * time.Second
+	}
+	if c.Look <= 0 {
+		c.Look = time.Minute
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -167,13 +178,28 @@ func (c *Controller) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	var reach failing
+	reached := func() {
+		if _, again := reach.heard(nil); again {
+			c.config.Log.Info("the lease by which the leader is elected can be reached again")
+		}
+	}
+	pause := c.config.Retry
 	for ctx.Err() == nil {
-		held, err := c.config.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, User: c.config.Identity, Purpose: "lead the controllers", Wait: look})
+		covers, err := c.covers(ctx)
+		var held *lease.Held
+		if err == nil {
+			held, err = c.config.Lease.Acquire(ctx, lease.Request{Mode: lease.ModeDeliver, User: c.config.Identity, Purpose: "lead the controllers", Covers: covers, Wait: look})
+		}
 		other, isHeld := errors.AsType[*lease.HeldError](err)
 		switch {
 		case err == nil:
-			c.lead(ctx, held)
+			reached()
+			pause = c.config.Retry
+			c.lead(ctx, held, covers)
 		case isHeld:
+			reached()
+			pause = c.config.Retry
 			if !c.ready.Swap(true) {
 				c.config.Log.Info("standing by", "leader", other.State.Who())
 			}
@@ -181,20 +207,23 @@ func (c *Controller) Run(ctx context.Context) error {
 		default:
 			c.ready.Store(false)
 			c.metrics.failures.Inc()
-			c.config.Log.Warn("the lease by which the leader is elected cannot be reached", "err", err)
-			wait(ctx, c.config.Retry)
+			if fails, _ := reach.heard(err); fails {
+				c.config.Log.Warn("the lease by which the leader is elected cannot be reached, and is asked for again", "err", err)
+			}
+			wait(ctx, pause)
+			pause = min(2*pause, longestRetry)
 		}
 	}
 	return nil
 }
 
-// lead leads until ctx ends or the lease is lost. The lease is kept, and then
+// lead leads until ctx ends, the lease is lost, or it is to cover something else. The lease is kept, and then
 // given back, until the tasks have ended.
-func (c *Controller) lead(ctx context.Context, held *lease.Held) {
+func (c *Controller) lead(ctx context.Context, held *lease.Held, covers []string) {
 	c.ready.Store(true)
 	c.metrics.leader.Set(1)
 	c.metrics.elections.Inc()
-	c.config.Log.Info("leading", "token", held.Token())
+	c.config.Log.Info("leading", "token", held.Token(), "covers", covers)
 	lost, stop := held.Keep(context.WithoutCancel(ctx))
 	working, end := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
@@ -204,6 +233,8 @@ func (c *Controller) lead(ctx context.Context, held *lease.Held) {
 	var err error
 	select {
 	case err = <-lost:
+	case <-c.otherwise(working, covers):
+		c.config.Log.Info("leads anew, since what it may do has changed")
 	case <-ctx.Done():
 	}
 	end()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -107,6 +109,31 @@ func TestOneLeads(t *testing.T) {
 		t.Error("what has ended says that it leads")
 	}
 	second.await("/metrics", leads)
+}
+
+// A lease that cannot be reached, since its namespace is missing, is said once, and that
+// it can be reached again.
+func TestMissingNamespaceIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	admin := devtest.Client(t, c.Config())
+	name := devtest.Namespace(t, c) + "-late"
+	l := &log{}
+	r := runConfig(t, c.Config(), name, controller.Config{Identity: "alone", Log: l.logger()})
+	r.await("/metrics", "pharos_controller_failures_total 3")
+	if said := l.all(); strings.Count(said, "level=WARN") != 1 || !strings.Contains(said, "cannot be reached") {
+		t.Errorf("it says\n%s", said)
+	}
+	if _, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = admin.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+	})
+	r.await("/metrics", leads)
+	if said := l.all(); strings.Count(said, "can be reached again") != 1 {
+		t.Errorf("it says\n%s", said)
+	}
 }
 
 // A lease that cannot be reached is no leadership, and no health of the process.

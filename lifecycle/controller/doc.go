@@ -17,7 +17,8 @@
 // While it leads it runs its tasks, side by side. They end with the leadership: the
 // lease is given back when all of them have, so that those of the next leader begin
 // later. A leader that loses its lease ends them, too, but another one may lead by
-// then. A task that ends by itself is run again after a pause.
+// then. A task that ends by itself is run again after a pause. What fails again and
+// again is logged once, and once more when it is over.
 //
 // # Watchdogs
 //
@@ -48,7 +49,8 @@
 // # Restart budgets
 //
 // Supervise is a task that restarts workloads which ask for it within a budget, see
-// package lifecycle/supervise/workload.
+// package lifecycle/supervise/workload. What a target delivers that somebody has
+// borrowed or maintains, by its lease, is left alone meanwhile.
 //
 // # What is served
 //

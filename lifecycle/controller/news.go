@@ -46,6 +46,7 @@ func (f finding) of(d Watchdog) Event {
 
 // news keeps what the passes of a watchdog found, so that everything is told once.
 type news struct {
+	failing failing
 	pending map[string]waiting
 	others  map[string]bool
 }

@@ -28,6 +28,12 @@ type SuperviseConfig struct {
 	// two rounds: see workload.GroupConfig. The defaults are the same.
 	Policy          supervise.Policy
 	Patience, Every time.Duration
+	// Leases are those of the targets that deliver the workloads, by the targets' names,
+	// of which several namespaces may have one. While one is held in mode borrow or maintain, or cannot be read, the workloads with
+	// the target's label are left alone, and so are those of other targets: whoever
+	// watches their lease supervises them. The default is to ask none, and to supervise
+	// all.
+	Leases map[string][]Inspecter
 	// Log receives restarts (info), what is parked, and what fails (warn), each once. The
 	// default discards.
 	Log *slog.Logger
@@ -51,7 +57,7 @@ func Supervise(c SuperviseConfig) (Task, error) {
 	}
 	s := newSupervised(c.Log)
 	g, err := workload.NewGroup(workload.GroupConfig{Client: client, Namespaces: c.Namespaces, Policy: c.Policy, Patience: c.Patience,
-		Every: c.Every, Clock: serverClock{clock}, Observed: s.observed})
+		Every: c.Every, Clock: serverClock{clock}, Left: leftAlone(c.Leases), Observed: s.observed})
 	if err != nil {
 		return Task{}, fmt.Errorf("controller: %w", err)
 	}
@@ -136,6 +142,15 @@ func (s *supervised) observed(results []workload.Result, err error) {
 			log.Info("restarted", "restarts", state.Restarts, "failure", r.Report.Observation.Failure)
 		}
 		switch {
+		case r.Err != nil && r.Left != "":
+			s.failures.Inc()
+			if said[name] = r.Err.Error(); s.told[name] != said[name] {
+				log.Warn("it is left alone", "reason", r.Left, "err", r.Err)
+			}
+		case r.Left != "":
+			if said[name] = r.Left; s.told[name] != said[name] {
+				log.Info("it is left alone", "reason", r.Left)
+			}
 		case r.Err != nil:
 			s.failures.Inc()
 			if said[name] = r.Err.Error(); s.told[name] != said[name] {

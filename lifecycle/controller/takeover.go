@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,31 +69,38 @@ type said struct {
 	event, note string
 }
 
-// takeoverNews keeps what was said, so that what lasts is said once in Events.
+// takeoverNews keeps what was said, so that what lasts is said once.
 type takeoverNews struct {
-	// failed says that the last pass did, left is the session of which it is said that
-	// it is left to others.
-	failed bool
+	failing failing
+	// ending says that an Event says what keeps a takeover from being ended, left is the
+	// session of which it is said that it is left to others.
+	ending bool
 	left   string
 }
 
 // in returns what is to be said of a pass.
 func (n *takeoverNews) in(r restore.Report, err error) (list []said) {
 	of := []any{"session", r.Session, "user", r.User, "reason", r.Reason}
+	fails, over := n.failing.heard(err)
+	if over {
+		list = append(list, said{level: slog.LevelInfo, message: "the sessions of takeovers are looked after again"})
+	}
 	for _, w := range r.Workloads {
 		if w.Err == nil { // else it is part of err
 			list = append(list, saidOf(w, of))
 		}
 	}
-	was := n.failed
-	n.failed = err != nil
+	was := n.ending
+	n.ending = err != nil && (was || r.Reason != "")
 	switch {
 	case err != nil:
 		f := said{level: slog.LevelWarn, message: "the sessions of takeovers could not be looked after", attrs: append(of, "err", err)}
-		if !was && r.Reason != "" {
-			f.event, f.note = "TakeoverNotEnded", fmt.Sprintf("the takeover of %s is over (%s), and could not be ended: %v", r.User, r.Reason, err)
+		if n.ending && !was {
+			f.event, f.note = "TakeoverNotEnded", fmt.Sprintf("the takeover of %s is over (%s), and could not be ended: %v", cmp.Or(r.User, "somebody"), r.Reason, err)
 		}
-		list = append(list, f)
+		if fails || f.event != "" {
+			list = append(list, f)
+		}
 	case r.Done && len(r.Workloads) > 0:
 		list = append(list, said{level: slog.LevelInfo, message: "ended a takeover", attrs: of, event: "TakeoverEnded",
 			note: fmt.Sprintf("ended the takeover of %s: %s: %s", r.User, r.Reason, strings.Join(outcomes(r.Workloads), "; "))})

@@ -97,12 +97,16 @@ func TestTakeoverTellsWhatIsNew(t *testing.T) {
 	recorded("TakeoverNotEnded the takeover of ann@desk is over (its lease is over), and could not be ended: no answer")
 	measured("pharos_takeover_workloads"+of+" 1", "pharos_takeover_over"+of+" 1", "pharos_takeover_watch_failures_total"+of+" 1")
 	over.Workloads = over.Workloads[1:]
-	told(over, errors.New("no answer"), failed)
+	told(over, errors.New("no answer"))
+	recorded()
+	measured("pharos_takeover_watch_failures_total" + of + " 2")
+	told(over, errors.New("forbidden"), strings.Replace(failed, `err="no answer"`, "err=forbidden", 1))
 	recorded()
 
 	over.Done, over.Diverted = true, 0
 	over.Workloads = []restore.Workload{workload("api", divert.OutcomeWhole, "nothing of the agent is there"), workload("web", divert.OutcomeRestored, "", "/command", "/args")}
 	told(over, nil,
+		`level=INFO msg="the sessions of takeovers are looked after again"`,
 		`level=INFO msg="a workload that was taken over is not touched" session=S1 user=ann@desk reason="its lease is over" workload="Deployment shop/api" why="nothing of the agent is there"`,
 		`level=WARN msg="put a workload back, but what somebody has changed" session=S1 user=ann@desk reason="its lease is over" workload="Deployment shop/web" kept="/command, /args"`,
 		`level=INFO msg="ended a takeover" session=S1 user=ann@desk reason="its lease is over"`)
@@ -114,6 +118,14 @@ func TestTakeoverTellsWhatIsNew(t *testing.T) {
 	told(left, nil, `level=INFO msg="a takeover is over" session=S2 user=bob@lab reason="its lease is over" left="others do it"`)
 	told(left, nil)
 	recorded()
+
+	// Of whom a takeover is that cannot be read is not known.
+	damaged := restore.Report{Reason: "what is written down of it cannot be read"}
+	const unread = `level=WARN msg="the sessions of takeovers could not be looked after" session="" user="" reason="what is written down of it cannot be read" err=damaged`
+	told(damaged, errors.New("damaged"), unread)
+	told(damaged, errors.New("damaged"))
+	recorded("TakeoverNotEnded the takeover of somebody is over (what is written down of it cannot be read), and could not be ended: damaged")
+	measured("pharos_takeover_over" + of + " 1")
 }
 
 func TestTakeoversAreChecked(t *testing.T) {

@@ -67,7 +67,7 @@ func (m *takeoverMetrics) observed(t Takeover, r restore.Report, err error) {
 	if err != nil {
 		m.failures.WithLabelValues(t.Namespace, t.Target).Inc()
 	}
-	if err == nil || r.Session != "" { // what was not read may be as it was
+	if err == nil || r.Session != "" || r.Reason != "" { // what was not read may be as it was
 		is.diverted, is.over = float64(r.Diverted), truth(r.Reason != "" && !r.Done)
 	}
 	if err == nil {

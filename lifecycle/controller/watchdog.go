@@ -43,8 +43,11 @@ func (c *Controller) watch(d Watchdog) Task {
 func (c *Controller) observed(ctx context.Context, d Watchdog, n *news, s lease.State, r lease.Report, err error) {
 	c.metrics.leases.observed(d, s, r, err)
 	log := c.config.Log.With("namespace", d.Namespace, "target", d.Target)
-	if err != nil {
+	switch fails, over := n.failing.heard(err); {
+	case fails:
 		log.Warn("what a lease left over could not be looked after", "err", err)
+	case over:
+		log.Info("what a lease left over is looked after again")
 	}
 	for _, f := range n.in(s, r, err) {
 		if f.event == notConverged {

@@ -74,6 +74,13 @@ func (l *log) logger() *slog.Logger {
 	}}))
 }
 
+// all is what was logged.
+func (l *log) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // of are the lines about a target since the last call.
 func (l *log) of(target string) (lines []string) {
 	l.mu.Lock()
@@ -148,7 +155,8 @@ func TestWatchdogTellsWhatIsNew(t *testing.T) {
 	st.Now = noon.Add(time.Minute)
 	api.Reason = "it is Progressing"
 	told(lease.Report{Pending: []lease.Pending{api}}, errors.New("no answer"), `level=WARN msg="what a lease left over could not be looked after" err="no answer"`)
-	told(lease.Report{Pending: []lease.Pending{api, web}, Others: []string{"a window of night"}}, nil)
+	told(lease.Report{Pending: []lease.Pending{api}}, errors.New("no answer"))
+	told(lease.Report{Pending: []lease.Pending{api, web}, Others: []string{"a window of night"}}, nil, `level=INFO msg="what a lease left over is looked after again"`)
 	st.Now = noon.Add(5*time.Minute + time.Second)
 	web.Reason = "its sync failed twice"
 	told(lease.Report{Pending: []lease.Pending{api, web}}, nil,

@@ -10,7 +10,7 @@ import (
 )
 
 // setup is how a target is prepared: namespaces, rights, what its way of delivery
-// needs, and the controller if there is an image for it.
+// needs, and the controller if there is an image for it or one is installed.
 func setup(t Target, o Options, more ...lifecycle.Preparer) (*lifecycle.Setup, error) {
 	if o.ControllerImage != "" {
 		if _, err := name.ParseReference(o.ControllerImage); err != nil {
@@ -31,9 +31,11 @@ func setup(t Target, o Options, more ...lifecycle.Preparer) (*lifecycle.Setup, e
 		Checks:    gitChecks(t, o),
 		Writer:    w, Checkpoints: checkpoints,
 	}
-	if o.ControllerImage != "" {
-		s.Preparers = append(s.Preparers, Controller{Image: o.ControllerImage, ArgoCD: t.Deliver.ArgoCD, Asked: t.Controller})
+	installed, err := installedController(o.REST)
+	if err != nil {
+		return nil, fmt.Errorf("set up the preparation of target %q: %w", t.Name, err)
 	}
+	s.Preparers = append(s.Preparers, Controller{Image: o.ControllerImage, Installed: installed, ArgoCD: t.Deliver.ArgoCD, Asked: t.Controller})
 	return s, nil
 }
 

@@ -18,8 +18,13 @@ import (
 // workloads that ask for it within a budget, and does what the target asks for: see
 // lifecycle/controller.
 type Controller struct {
-	// Image has kubectl-pharos as its entry point.
+	// Image has kubectl-pharos as its entry point. If it is empty, it is that of
+	// Installed.
 	Image string
+	// Installed returns the image of the controller that the target has already, empty if
+	// it has none: then nothing is prepared. So what a controller does, and its rights,
+	// follow what is delivered. The default is none.
+	Installed func(ctx context.Context, r lifecycle.PrepareRequest) (image string, err error)
 	// ArgoCD delivers the target, and is what leases in mode borrow close; nil if
 	// something else does.
 	ArgoCD *ArgoCDDeliver
@@ -29,8 +34,16 @@ type Controller struct {
 
 var _ lifecycle.Preparer = Controller{}
 
-// Prepare returns one step.
-func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]lifecycle.PrepareStep, error) {
+// controllerContainer is the container that has the controller's image.
+const controllerContainer = "controller"
+
+// Prepare returns one step, or none where no controller is to be and none is installed.
+func (c Controller) Prepare(ctx context.Context, r lifecycle.PrepareRequest) (_ []lifecycle.PrepareStep, err error) {
+	if c.Image == "" && c.Installed != nil {
+		if c.Image, err = c.Installed(ctx, r); err != nil || c.Image == "" {
+			return nil, err
+		}
+	}
 	name := controllerOf(r.Target)
 	labels := map[string]string{"app.kubernetes.io/name": "pharos-controller", "app.kubernetes.io/instance": name}
 	probe := func(path string) *corev1.Probe {
@@ -58,7 +71,7 @@ func (c Controller) Prepare(_ context.Context, r lifecycle.PrepareRequest) ([]li
 					ServiceAccountName: name,
 					SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 					Containers: []corev1.Container{{
-						Name: "controller", Image: c.Image,
+						Name: controllerContainer, Image: c.Image,
 						Args:           args,
 						Ports:          []corev1.ContainerPort{{Name: "health", ContainerPort: 8081, Protocol: corev1.ProtocolTCP}},
 						LivenessProbe:  probe("/healthz"),

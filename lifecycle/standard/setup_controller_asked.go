@@ -21,6 +21,7 @@ type asked struct {
 func (c Controller) asked(r lifecycle.PrepareRequest) (asked, error) {
 	var a asked
 	g := grant{account: controllerOf(r.Target), home: r.Namespace, target: r.Target}
+	c.takeover(&a, g, r)
 	namespaces, err := supervised(r)
 	if err != nil {
 		return a, err

@@ -10,8 +10,7 @@ import (
 
 // rights are those of the controller's account: in the target's namespace to elect
 // a leader, to read the target's lease and the session of its takeover, and to record
-// Events on it, and in Argo CD's to open what leases left closed. Without Argo CD they
-// are also those to put back what was taken over: see takeoverRights.
+// Events on it, and in Argo CD's to open what leases left closed.
 //
 // Who may patch an AppProject may change all of it, its roles and what it may
 // deliver where, too: RBAC knows no fields. That is why nobody has this right but
@@ -30,7 +29,7 @@ func (c Controller) rights(r lifecycle.PrepareRequest) []any {
 		rule("events.k8s.io", "events", []string{"create"}),
 	})
 	if c.ArgoCD == nil {
-		return append(objects, takeoverRights(g, r)...)
+		return objects
 	}
 	// The windows name Applications of an earlier commit, too, and those that a
 	// root declares are not known here: so no names. The role is named as the

@@ -3,8 +3,11 @@ package standard_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
@@ -39,7 +42,7 @@ func TestDeployInstallsTheController(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := res.Steps[len(res.Steps)-1]
-		if last.Name != "controller" || len(last.Changes) != 6 {
+		if last.Name != "controller" || len(last.Changes) != 10 {
 			t.Errorf("the last step is %+v", last)
 		}
 		for _, change := range last.Changes {
@@ -87,5 +90,43 @@ func TestDeployInstallsTheController(t *testing.T) {
 	}
 	if _, err := s.lifecycle(config).Reconcile(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()}); err == nil {
 		t.Error("the account of the controller delivers")
+	}
+}
+
+// A deploy without an image keeps the controller that is installed, with what is
+// delivered now; and installs none.
+func TestDeployKeepsTheController(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newBareShop(t, c)
+	l := s.lifecycle(c.Config())
+	step := func() *lifecycle.PrepareStep {
+		t.Helper()
+		steps, err := l.Steps(t.Context(), lifecycle.ReconcileRequest{Commit: s.head(), Repository: s.repository()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(steps, func(p lifecycle.PrepareStep) bool { return p.Name == "controller" }); i >= 0 {
+			return &steps[i]
+		}
+		return nil
+	}
+	if got := step(); got != nil {
+		t.Errorf("it would install %+v", got)
+	}
+	labels := map[string]string{"app": "controller"}
+	installed := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "pharos-" + s.namespace + "-controller"}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "controller", Image: "registry.invalid/pharos:v1"}}}}}}
+	if _, err := devtest.Client(t, c.Config()).AppsV1().Deployments(s.namespace).Create(t.Context(), installed, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := step()
+	if got == nil {
+		t.Fatal("the controller that is there is not kept")
+	}
+	last := got.Apply[len(got.Apply)-1]
+	if last.Kind != "Deployment" || last.Name != installed.Name || !strings.Contains(string(last.JSON), `"image":"registry.invalid/pharos:v1"`) {
+		t.Errorf("it would write %s", last.JSON)
 	}
 }

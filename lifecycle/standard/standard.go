@@ -62,7 +62,8 @@ type Options struct {
 	// Jobs is how many images are built at once. The default is 4.
 	Jobs int
 	// ControllerImage is the image of the controller that a deploy installs. The
-	// default is to install none.
+	// default is to install none, and to keep the one that the target has, with rights
+	// and tasks that fit what is delivered.
 	ControllerImage string
 	// Version is that of the program, for the checkpoint of a target.
 	Version string

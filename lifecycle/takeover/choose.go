@@ -285,14 +285,15 @@ func (s *selection) scaled(o object) {
 // heal finds what puts the Deployment back if everybody else is gone.
 func (s *selection) heal(w *Workload, refuse refusal) {
 	app, declared := s.Applications[w.Application]
+	controller := s.Controller.in(w.Namespace)
 	switch {
 	case declared && app.Why == "":
 		w.Returns = app.Name
-	case s.Controller.Name != "" && s.Controller.Why == "":
-		w.Returns = s.Controller.Name
+	case controller.Name != "" && controller.Why == "":
+		w.Returns = controller.Name
 	default:
 		var why []string
-		for _, h := range []Healer{app, s.Controller} {
+		for _, h := range []Healer{app, controller} {
 			if h.Name != "" {
 				why = append(why, h.Name+" would not: "+h.Why)
 			}

@@ -67,6 +67,17 @@ type Healer struct {
 	Name string
 	// Why says in one line why it would not; empty if it would.
 	Why string
+	// Namespaces are those in which the controller may put workloads back, and nowhere
+	// else. An Application has none: it is known by what it delivers.
+	Namespaces []string
+}
+
+// in is a controller as it is for a workload of a namespace.
+func (h Healer) in(namespace string) Healer {
+	if h.Name != "" && h.Why == "" && !slices.Contains(h.Namespaces, namespace) {
+		h.Why = "it has no rights in namespace " + namespace + ", which a deploy gives it: kubectl pharos deploy"
+	}
+	return h
 }
 
 // key is the name of an object on the target.

@@ -215,8 +215,14 @@ func TestSelectBlocks(t *testing.T) {
 			f.Applications["Application argocd/shop-api"] = takeover.Healer{Name: "Application argocd/shop-api", Why: "selfHeal is off"}
 		}, nil, "Application argocd/shop-api would not: selfHeal is off"},
 		"a controller that is not there": {func(f *takeover.Facts) {
-			f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller", Why: "it does not run"}
+			f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller", Why: "it does not run", Namespaces: []string{"shop"}}
 		}, nil, "the controller would not: it does not run"},
+		"a controller without rights there": {func(f *takeover.Facts) {
+			f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller", Namespaces: []string{"pharos"}}
+		}, nil, "the controller would not: it has no rights in namespace shop, which a deploy gives it: kubectl pharos deploy"},
+		"a controller that does not say where": {func(f *takeover.Facts) {
+			f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller"}
+		}, nil, "the controller would not: it has no rights in namespace shop"},
 	} {
 		f := shopFacts(t)
 		c.change(&f)
@@ -260,7 +266,7 @@ func TestSelectWarns(t *testing.T) {
 func TestSelectController(t *testing.T) {
 	t.Parallel()
 	f := shopFacts(t)
-	f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller of target devbox"}
+	f.Applications, f.Controller = nil, takeover.Healer{Name: "the controller of target devbox", Namespaces: []string{"pharos", "shop"}}
 	if p := takeover.Select(f); p.Err() != nil || p.Workloads[0].Returns != "the controller of target devbox" {
 		t.Errorf("%+v, %v", p.Workloads, p.Err())
 	}

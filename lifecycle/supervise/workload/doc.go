@@ -58,7 +58,8 @@
 //
 //	metadata: {labels: {pharos.dev/supervise: "true"}}
 //
-// It lists them anew in each round, and keeps nothing between two rounds.
+// It lists them anew in each round, and keeps nothing between two rounds. With
+// GroupConfig.Left it leaves those of a target alone that is somebody's just now.
 //
 // # Rights
 //

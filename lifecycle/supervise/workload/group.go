@@ -31,6 +31,12 @@ type GroupConfig struct {
 	Every time.Duration
 	// Clock tells the time of the API server. The default is this machine's.
 	Clock supervise.Clock
+	// Left says why the workloads of a target are left alone for now: somebody has its
+	// lease, for example; empty if they are not. A workload is that of the target which
+	// its label pharos.dev/target names; one without the label is always supervised. It
+	// is asked once a round for each target. After an error they are left alone, too.
+	// The default leaves none alone.
+	Left func(ctx context.Context, target string) (reason string, err error)
 	// Observed is told what each round of Run came to: what Round returned. The default
 	// discards it.
 	Observed func([]Result, error)
@@ -45,9 +51,14 @@ type Group struct{ config GroupConfig }
 type Result struct {
 	Kind            Kind
 	Namespace, Name string
-	// Report and Err are what supervise.Supervisor.Step returned.
+	// Left is why it was left alone; empty if a step was made.
+	Left string
+	// Report and Err are what supervise.Supervisor.Step returned; with Left the Report has
+	// what is stored alone, and Err is why it could not be told.
 	Report supervise.Report
 	Err    error
+
+	target string
 }
 
 // NewGroup returns a Group. It makes no call. The error matches supervise.ErrInvalid and
@@ -73,6 +84,9 @@ func NewGroup(c GroupConfig) (*Group, error) {
 	}
 	if c.Observed == nil {
 		c.Observed = func([]Result, error) {}
+	}
+	if c.Left == nil {
+		c.Left = func(context.Context, string) (string, error) { return "", nil }
 	}
 	return &Group{c}, nil
 }
@@ -114,27 +128,29 @@ func (g *Group) Round(ctx context.Context) ([]Result, error) {
 	var errs []error
 	for _, namespace := range g.config.Namespaces {
 		for _, kind := range []Kind{DaemonSet, Deployment, StatefulSet} {
-			names, err := g.names(ctx, kind, namespace)
+			found, err := g.find(ctx, kind, namespace)
+			results = append(results, found...)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("list the %s of namespace %s that are supervised: %w", kind.resource(), namespace, err))
 			}
-			for _, name := range names {
-				results = append(results, Result{Kind: kind, Namespace: namespace, Name: name})
-			}
 		}
 	}
+	g.leave(ctx, results)
 	var steps errgroup.Group
 	steps.SetLimit(atOnce)
 	for n := range results {
+		if results[n].Left != "" {
+			continue
+		}
 		steps.Go(func() error { g.step(ctx, &results[n]); return nil })
 	}
 	_ = steps.Wait()
 	return results, errors.Join(errs...)
 }
 
-// names are those of the workloads of a kind that ask for it.
-func (g *Group) names(ctx context.Context, kind Kind, namespace string) ([]string, error) {
-	var names []string
+// find returns the workloads of a kind that ask for it, and nothing beside an error.
+func (g *Group) find(ctx context.Context, kind Kind, namespace string) ([]Result, error) {
+	var found []Result
 	o := metav1.ListOptions{LabelSelector: keys.Supervise + "=" + keys.SuperviseTrue, Limit: page}
 	for {
 		list, err := g.config.Client.Resource(apps(kind.resource())).Namespace(namespace).List(ctx, o)
@@ -142,15 +158,44 @@ func (g *Group) names(ctx context.Context, kind Kind, namespace string) ([]strin
 			return nil, err
 		}
 		for _, item := range list.Items {
-			if item.GetDeletionTimestamp() == nil {
-				names = append(names, item.GetName())
+			if item.GetDeletionTimestamp() != nil {
+				continue
 			}
+			r := Result{Kind: kind, Namespace: namespace, Name: item.GetName(), target: item.GetLabels()[keys.Target]}
+			r.Report.State, _ = StateOf(item.GetAnnotations()) // the step says what is wrong with it
+			found = append(found, r)
 		}
 		if o.Continue = list.GetContinue(); o.Continue == "" {
-			slices.SortFunc(names, strings.Compare)
-			return names, nil
+			slices.SortFunc(found, func(a, b Result) int { return strings.Compare(a.Name, b.Name) })
+			return found, nil
 		}
 	}
+}
+
+// leave finds the workloads that are left alone.
+func (g *Group) leave(ctx context.Context, results []Result) {
+	type answer struct {
+		reason string
+		err    error
+	}
+	asked := map[string]answer{"": {}}
+	for n := range results {
+		r := &results[n]
+		a, known := asked[r.target]
+		if !known {
+			if a.reason, a.err = g.left(ctx, r.target); a.err != nil {
+				a.reason = "it cannot be told whether target " + r.target + " is somebody's just now"
+			}
+			asked[r.target] = a
+		}
+		r.Left, r.Err = a.reason, a.err
+	}
+}
+
+func (g *Group) left(ctx context.Context, target string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("it took longer than %s", longest))
+	defer cancel()
+	return g.config.Left(ctx, target)
 }
 
 // step makes one step of a workload.

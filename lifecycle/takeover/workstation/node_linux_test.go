@@ -132,7 +132,7 @@ func controlled(t *testing.T, s *takeovertest.Shop) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := leader.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver, User: "controller"})
+	held, err := leader.Acquire(t.Context(), lease.Request{Mode: lease.ModeDeliver, User: "controller", Covers: []string{s.Namespace}})
 	if err != nil {
 		t.Fatal(err)
 	}

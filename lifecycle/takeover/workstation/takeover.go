@@ -123,7 +123,7 @@ func controllerOf(c TakeoverConfig) (func(context.Context) (takeover.Healer, err
 		if err != nil {
 			return h, err
 		}
-		if !now.Held {
+		if h.Namespaces = now.Covers; !now.Held {
 			h.Why = fmt.Sprintf("it does not run: nobody holds Lease %s/%s", c.Target.Namespace, name)
 		}
 		return h, nil

@@ -482,5 +482,7 @@ func controllerOf(l *lifecycle.Lifecycle) func(context.Context) (takeover.Healer
 	if l.Transport != nil {
 		return nil
 	}
-	return func(context.Context) (takeover.Healer, error) { return takeover.Healer{Name: "the controller"}, nil }
+	return func(context.Context) (takeover.Healer, error) {
+		return takeover.Healer{Name: "the controller", Namespaces: []string{l.Target}}, nil
+	}
 }
