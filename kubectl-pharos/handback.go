@@ -10,19 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
-	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
 )
 
 type handbackOptions struct {
 	*shared
 	output  *output
 	force   bool
+	dryRun  bool
 	reason  string
 	timeout time.Duration
 	names   []string
@@ -42,8 +41,9 @@ was delivered last. With arguments only these workloads go back.
 
 It asks the process of this checkout's takeover, or does all of it itself where that is
 gone. With --force it does so from any machine, by what the target itself has: the lease
-is taken away from who has it, who is told the reason. It may be interrupted at any
-moment: run it again.
+is taken away from who has it, who is told the reason. What cannot be read, on the target
+or in this checkout, is kept as a copy and does not stand in the way any more. With
+--dry-run nothing is written. It may be interrupted at any moment: run it again.
 
 Exit codes: 0 all is as it was; 1 there is nothing to hand back; 4 the target cannot be
 reached; 5 somebody else has it, or hands it back just now; 6 it has not come back
@@ -56,6 +56,9 @@ within --timeout.`,
   # For a script: what became of each workload
   kubectl pharos handback -o json
 
+  # What would be put back
+  kubectl pharos handback --dry-run
+
   # That of somebody who is away
   kubectl pharos handback --force --reason "ann's laptop is gone"`,
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
@@ -67,6 +70,7 @@ within --timeout.`,
 	o.output = newOutput(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.force, "force", false, "Hand back whosever takeover the target has, wherever that runs")
+	f.BoolVar(&o.dryRun, "dry-run", false, "Say what would be put back, and write nothing")
 	f.StringVar(&o.reason, "reason", "", "With --force, why, for who has it. Required there")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to come back. More than 0")
 	return cmd
@@ -77,14 +81,19 @@ type handbackAnswer struct {
 	Session string `json:"session,omitempty"`
 	User    string `json:"user,omitempty"`
 	// HandedBack says that nothing of it is left.
-	HandedBack bool                 `json:"handedBack"`
-	Workloads  []handbackedWorkload `json:"workloads,omitempty"`
+	HandedBack bool `json:"handedBack"`
+	// DryRun says that nothing was written: Workloads are what would become of each.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Aside is where what could not be read is kept.
+	Aside     []string             `json:"aside,omitempty"`
+	Workloads []handbackedWorkload `json:"workloads,omitempty"`
 	failure
 }
 
 type handbackedWorkload struct {
 	Workload string   `json:"workload"`
 	Outcome  string   `json:"outcome,omitempty"`
+	Restored []string `json:"restored,omitempty"`
 	Kept     []string `json:"kept,omitempty"`
 }
 
@@ -95,7 +104,7 @@ func (o *handbackOptions) check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	wrong(o.force && o.reason == "", "--force needs --reason, which who has the target is told")
+	wrong(o.force && o.reason == "" && !o.dryRun, "--force needs --reason, which who has the target is told")
 	wrong(!o.force && o.reason != "", "--reason is for --force")
 	wrong(o.force && len(o.names) > 0, "--force hands everything back: leave out %s", strings.Join(o.names, ", "))
 	wrong(o.timeout <= 0, "--timeout is %s, and must be more than 0", o.timeout)
@@ -109,12 +118,15 @@ func (o *handbackOptions) run(ctx context.Context) error {
 	a := handbackAnswer{}
 	target, err := o.handBack(ctx, &a)
 	if err == nil {
-		a.HandedBack = len(o.names) == 0
+		a.HandedBack = len(o.names) == 0 && !o.dryRun
 	}
 	return errors.Join(err, o.print(ctx, target, a, err))
 }
 
 func (o *handbackOptions) handBack(ctx context.Context, a *handbackAnswer) (target string, err error) {
+	if o.dryRun {
+		return o.preview(ctx, a)
+	}
 	if o.force {
 		return o.byForce(ctx, a)
 	}
@@ -212,38 +224,6 @@ func (o *handbackOptions) finishHere(ctx context.Context, repo *source.Repositor
 	return nil
 }
 
-// byForce hands back what the target itself knows of.
-func (o *handbackOptions) byForce(ctx context.Context, a *handbackAnswer) (string, error) {
-	_, t, so, err := o.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	r, err := standard.NewRestorer(t, so)
-	if err != nil {
-		return t.Name, err
-	}
-	report, err := r.Restore(ctx, restore.Request{Reason: o.reason, Force: true})
-	a.Session, a.User = report.Session, report.User
-	for _, w := range report.Workloads {
-		done := handbackedWorkload{Workload: w.Subject.String(), Outcome: string(w.Outcome)}
-		for _, k := range w.Kept {
-			done.Kept = append(done.Kept, k.Field)
-		}
-		a.Workloads = append(a.Workloads, done)
-		linef(o.ErrOut, "%s: %s", done.Workload, restoredLine(takeover.Event{Outcome: done.Outcome, Kept: done.Kept}))
-	}
-	if report.Left != "" {
-		linef(o.ErrOut, "%s", report.Left)
-	}
-	switch {
-	case errors.Is(err, journal.ErrNone):
-		return t.Name, notSo("there is nothing to hand back: nobody has taken target %q over", t.Name)
-	case errors.Is(err, lease.ErrHeld):
-		return t.Name, &lifecycle.BlockedError{Reason: err.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: err}
-	}
-	return t.Name, lifecycle.TargetError(err)
-}
-
 // targetName is the name of the target that is meant, as far as that is known.
 func (s *shared) targetName(ctx context.Context) string {
 	if s.target != "" {
@@ -265,7 +245,7 @@ func (a *handbackAnswer) note(e takeover.Event) {
 
 func (o *handbackOptions) print(ctx context.Context, target string, a handbackAnswer, err error) error {
 	if o.output.human() {
-		if err == nil {
+		if err == nil && !o.dryRun {
 			linef(o.Out, "%s: handed back", target)
 		}
 		return nil

@@ -69,6 +69,15 @@ func (l *Lifecycle) FinishHandBack(ctx context.Context, r HandBackRequest) (Hand
 	return l.handBack(ctx, r, (*handBack).finish)
 }
 
+// AwaitReturn is FinishHandBack for a target that was handed back in its holder's stead:
+// when what leases left closed is open it waits, without a lease and so without writing,
+// until the target as a whole is what was applied last, healthy and at exactly that
+// commit. If it is not in time, the error is a *NotReturnedError; so it is at once where
+// nothing puts back what was changed.
+func (l *Lifecycle) AwaitReturn(ctx context.Context, r HandBackRequest) (HandBackResult, error) {
+	return l.handBack(ctx, r, (*handBack).awaitReturn)
+}
+
 func (l *Lifecycle) handBack(ctx context.Context, r HandBackRequest, run func(*handBack, context.Context) error) (HandBackResult, error) {
 	o := l.begin("", r.Events)
 	r.Timeout = cmp.Or(max(r.Timeout, 0), defaultTimeout)
@@ -164,6 +173,22 @@ func (h *handBack) finish(ctx context.Context) error {
 	return nil
 }
 
+// awaitReturn is finish, and a look at all of the target.
+func (h *handBack) awaitReturn(ctx context.Context) error {
+	bounded, cancel := h.bounded(ctx)
+	defer cancel()
+	if err := h.open(bounded, h.sweep); err != nil {
+		return err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case h.request.NoWait:
+		return nil
+	}
+	return h.lookAt(ctx, bounded)
+}
+
 // step opens what is closed. It says whether the lease is nobody else's, so that
 // what is pending may come back.
 type step func(context.Context) (report lease.Report, ours bool, err error)
@@ -237,7 +262,10 @@ func (h *handBack) lookAt(ctx, bounded context.Context) (err error) {
 // observe looks at what the lease covered, and waits for it where it may come back.
 // What keeps it from that is no error.
 func (h *handBack) observe(ctx, bounded context.Context, r ObserveRequest) (seen Observation, why, err error) {
-	r.Covers, r.Guard = h.result.Lease.Covers, h.held.Check
+	r.Covers = h.result.Lease.Covers
+	if h.held != nil {
+		r.Guard = h.held.Check
+	}
 	r.Progress = func(o Observation) {
 		if !o.Healthy() {
 			h.emit(Event{Type: EventWaiting, Unready: o.Unready})
@@ -245,7 +273,7 @@ func (h *handBack) observe(ctx, bounded context.Context, r ObserveRequest) (seen
 	}
 	look := r
 	if len(h.result.Report.Opened) == 0 {
-		look.Anew = h.held.Check // nobody has had it looked at since it was edited
+		look.Anew = r.Guard // nobody has had it looked at since it was edited
 	}
 	seen, err = h.Deliverer.Observe(ctx, look)
 	if err != nil || seen.Healthy() && len(seen.Drifted) == 0 || h.stuck() || !h.gated() && len(seen.Drifted) > 0 {

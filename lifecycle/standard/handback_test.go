@@ -108,3 +108,24 @@ func TestHandBack(t *testing.T) {
 		t.Errorf("after it was broken: %v", err)
 	}
 }
+
+// A target that was handed back in its holder's stead is looked at without a lease.
+func TestAwaitReturn(t *testing.T) {
+	t.Parallel()
+	c := devtest.Cluster(t)
+	s := newShop(t, c)
+	cfg := c.Config()
+	l := s.lifecycle(cfg)
+	s.reconcile(cfg)
+	if res, err := l.AwaitReturn(t.Context(), lifecycle.HandBackRequest{}); err != nil || !res.Status.IsLive() {
+		t.Errorf("nothing was changed: %+v, %v", res, err)
+	}
+	s.edit(cfg, "USD")
+	_, err := l.AwaitReturn(t.Context(), lifecycle.HandBackRequest{})
+	if _, ok := errors.AsType[*lifecycle.NotReturnedError](err); !ok || !strings.Contains(err.Error(), "ConfigMap "+s.namespace+"/settings drifted: ") {
+		t.Errorf("with an edit: %v", err)
+	}
+	if _, err := l.AwaitReturn(t.Context(), lifecycle.HandBackRequest{NoWait: true}); err != nil {
+		t.Errorf("without a look: %v", err)
+	}
+}

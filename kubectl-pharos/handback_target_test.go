@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
+)
+
+// takenFrom is a repository of a target whose Deployment api somebody has taken over who
+// is gone.
+func takenFrom(t *testing.T) (dir, ns string, handback func(args ...string) (code int, out, errOut string)) {
+	t.Helper()
+	c := devtest.Cluster(t)
+	ns = devtest.Namespace(t, c)
+	dir = repository(t, map[string]string{"pharos.yaml": `apiVersion: pharos.dev/v1alpha1
+kind: Catalogue
+images: []
+---
+apiVersion: pharos.dev/v1alpha1
+kind: Target
+metadata: {name: devbox}
+spec:
+  namespace: ` + ns + `
+  registry: {push: "127.0.0.1:1/shop", insecure: true}
+  overlay: gitops
+`, "gitops/kustomization.yaml": "resources: []\n"})
+	takenOver(t, c, ns)
+	kubeconfig := devtest.Kubeconfig(t, c.Config())
+	return dir, ns, func(args ...string) (int, string, string) {
+		t.Helper()
+		return plugin(t, kubeconfig, append([]string{"handback", "--repo", dir}, args...)...)
+	}
+}
+
+// A dry run says what would be put back, and writes nothing.
+func TestHandBackDryRun(t *testing.T) {
+	t.Parallel()
+	_, ns, handback := takenFrom(t)
+	for _, output := range []string{"", "json"} {
+		args := []string{"--force", "--dry-run"}
+		want := []string{"Deployment " + ns + "/api", "would be put back: /image, /command"}
+		if output != "" {
+			args, want = append(args, "--output", output), []string{`"dryRun": true`, `"handedBack": false`, `"outcome": "restored"`, `"/command"`, `"user": "ann@desk"`}
+		}
+		code, out, errOut := handback(args...)
+		for _, text := range want {
+			if !strings.Contains(out, text) || code != exitDone {
+				t.Errorf("it lacks %q: exit code %d\n%s\n%s", text, code, out, errOut)
+			}
+		}
+	}
+	if image := imageIn(t, devtest.Cluster(t), ns); image != agentImage {
+		t.Errorf("the image is %s", image)
+	}
+	// This checkout has taken nothing over.
+	if code, _, errOut := handback("--dry-run"); code != exitNotSo || !strings.Contains(errOut, "there is nothing to hand back") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+func TestHandBackByForce(t *testing.T) {
+	t.Parallel()
+	_, ns, handback := takenFrom(t)
+	if code, _, errOut := handback("--force", "--reason", "her laptop is gone"); code != exitDone || !strings.Contains(errOut, ns+"/api") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	if image := imageIn(t, devtest.Cluster(t), ns); image != deliveredImage {
+		t.Errorf("the image is %s", image)
+	}
+	if code, _, errOut := handback("--force", "--reason", "again"); code != exitNotSo || !strings.Contains(errOut, "there is nothing to hand back") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+// What cannot be read, on the target and in the checkout, is kept, and does not stand in
+// the way any more.
+func TestHandBackOfWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir, ns, handback := takenFrom(t)
+	secrets := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().Secrets(ns)
+	if _, err := secrets.Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(`{"stringData":{"session.json":"{"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, ".git", "pharos", "takeover", "journal", "journal.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"version":2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const next = "kubectl pharos handback --force --reason TEXT"
+	for _, args := range [][]string{nil, {"--dry-run"}, {"--dry-run", "--force"}} {
+		if code, _, errOut := handback(args...); code != exitBlocked || !strings.Contains(errOut, next) {
+			t.Errorf("%v: exit code %d: %s", args, code, errOut)
+		}
+	}
+	code, _, errOut := handback("--force", "--reason", "it cannot be read")
+	for _, text := range []string{"is kept in Secret " + ns + "/pharos-devbox.takeover.aside-", "is kept in " + filepath.Dir(path), "kubectl pharos reconcile"} {
+		if code != exitDone || !strings.Contains(errOut, text) {
+			t.Errorf("it lacks %q: exit code %d: %s", text, code, errOut)
+		}
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the journal: %v", err)
+	}
+	if _, err := secrets.Get(t.Context(), journal.ObjectName("devbox"), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the session object: %v", err)
+	}
+	if code, _, errOut := handback("--force", "--reason", "again"); code != exitNotSo {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
