@@ -89,7 +89,7 @@ func (p *takeoverProgress) waiting(e takeover.Event) {
 	if e.Pods != nil && text == "" {
 		text = fmt.Sprintf("%d of %d pods have the agent, %d are served from here, %d are the original's", e.Pods.Agents, e.Pods.Wanted, e.Pods.Connected, e.Pods.Others)
 	}
-	p.once(e.Workload, e.Workload+": "+text)
+	p.once(e.Workload, strings.TrimPrefix(e.Workload+": "+text, ": "))
 }
 
 // forwards says where Services are, and which of them do not work.

@@ -3,7 +3,6 @@ package takeover
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,15 +15,18 @@ const (
 	beatEvery = 45 * time.Second
 	// wakeEvery is how often it is looked whether the machine slept.
 	wakeEvery = time.Second
+	// rewriteAfter is the pause before a journal that could not be written is again.
+	rewriteAfter = 5 * time.Second
 	// againAfter is the pause before what failed is tried again.
 	againAfter = 2 * time.Second
 )
 
 // attend serves until everything is to be handed back, which is errAsked, ctx ends, or
-// the target is somebody else's.
+// it is not known any more whether the target is this session's: any other error.
 func (s *Session) attend(ctx context.Context) error {
+	s.standing = true
 	wake, seen := s.Clock.After(wakeEvery), s.gate.asked() // it may have slept since
-	var compare <-chan time.Time
+	var compare, rewrite <-chan time.Time
 	early := s.early()
 	for i, c := range early {
 		if done, err := s.obey(ctx, c); done {
@@ -35,11 +37,16 @@ func (s *Session) attend(ctx context.Context) error {
 		}
 	}
 	for {
-		var lost error
+		if s.unwritten && rewrite == nil {
+			rewrite = s.Clock.After(rewriteAfter)
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case lost = <-s.lost:
+		case <-endOf(s.lost):
+			return context.Cause(s.lost)
+		case <-endOf(s.ended):
+			return context.Cause(s.ended)
 		case c := <-s.commands:
 			if done, err := s.obey(ctx, c); done {
 				return err
@@ -47,10 +54,16 @@ func (s *Session) attend(ctx context.Context) error {
 		case <-wake:
 			at := now(s.Clock)
 			if at.sleptSince(seen) {
-				lost = s.awake(ctx)
+				if err := s.awake(ctx); err != nil {
+					return err
+				}
 			}
 			wake, seen = s.Clock.After(wakeEvery), at
-		case lost = <-s.ended:
+		case <-rewrite:
+			rewrite = nil
+			if err := s.saveLocally(func(*journal.Document) {}); err != nil {
+				s.Log.Warn("write the journal", "err", err)
+			}
 		case <-s.edits:
 			if s.Same != nil {
 				compare = s.Clock.After(againAfter) // edits come in bursts
@@ -65,12 +78,6 @@ func (s *Session) attend(ctx context.Context) error {
 				return errAsked
 			}
 		}
-		if lost == nil {
-			continue
-		}
-		if err := s.recover(ctx, lost); err != nil {
-			return err
-		}
 	}
 }
 
@@ -84,7 +91,10 @@ func (s *Session) obey(ctx context.Context, c command) (done bool, err error) {
 		if !slices.Contains(s.parts, p) {
 			continue // it is back already
 		}
-		if err = s.returnPart(ctx, p); err != nil {
+		err = s.persist(ctx, s.Timeout, s.goesOn, func(ctx context.Context) error {
+			return whileOurs(ctx, func(ctx context.Context) error { return s.returnPart(ctx, p) }, s.lost)
+		})
+		if err != nil {
 			break
 		}
 	}
@@ -109,8 +119,8 @@ func (s *Session) awake(ctx context.Context) error {
 		s.Log.Warn("look at the lease", "err", err)
 		select {
 		case <-s.Clock.After(againAfter):
-		case err := <-s.lost:
-			return err
+		case <-endOf(s.lost):
+			return context.Cause(s.lost)
 		case <-ctx.Done():
 			return nil // attend says so
 		}
@@ -121,7 +131,8 @@ func (s *Session) awake(ctx context.Context) error {
 // workloads back.
 func (s *Session) beat() {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended, done := make(chan error, 1), make(chan struct{})
+	ended, end := context.WithCancelCause(context.Background())
+	done := make(chan struct{})
 	s.ended, s.unbeat = ended, func() { cancel(); <-done }
 	go func() {
 		defer close(done)
@@ -134,7 +145,7 @@ func (s *Session) beat() {
 			err := s.beatOnce(ctx)
 			switch {
 			case errors.Is(err, journal.ErrEnding), errors.Is(err, journal.ErrNone), errors.Is(err, journal.ErrConflict):
-				ended <- err
+				end(err)
 				return
 			case err != nil:
 				s.Log.Warn("give a sign of life", "err", err)
@@ -163,44 +174,13 @@ func (s *Session) giveUp() {
 	s.held = nil
 }
 
-// recover goes on after the lease was lost, or the workloads were put back by others,
-// if nobody else has taken the target. Until then nothing is served.
-func (s *Session) recover(ctx context.Context, lost error) error {
+// leave serves nothing more, and writes nothing: the lease was lost, or the workloads are
+// put back by others.
+func (s *Session) leave(lost error) {
 	s.giveUp()
 	s.emit(Event{Type: EventLeaseLost, Reason: lost.Error()})
 	for _, p := range s.parts {
 		s.setServing(p, false)
-		if p.stop != nil {
-			p.stop()
-			p.stop = nil
-		}
-	}
-	if err := s.broken(lost); err != nil {
-		return err
-	}
-	for {
-		err := s.borrow(ctx)
-		if err == nil {
-			err = s.engage(ctx)
-		}
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, lease.ErrHeld):
-			return errors.Join(lost, err)
-		case s.broken(err) != nil, !again(err):
-			return fmt.Errorf("go on with the takeover after %w: %w", lost, err)
-		}
-		s.emit(Event{Type: EventHeld, Reason: err.Error()})
-		select {
-		case <-s.Clock.After(againAfter):
-		case c := <-s.commands:
-			s.later(c)
-			return errAsked
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		s.unserve(p)
 	}
 }

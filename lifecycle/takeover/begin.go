@@ -29,7 +29,7 @@ func (s *Session) plan(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	plan := Select(facts, names...)
+	plan := s.choose(facts, names)
 	if err := plan.Err(); err != nil {
 		return err
 	}
@@ -54,6 +54,26 @@ func (s *Session) plan(ctx context.Context, names []string) error {
 	s.emit(Event{Type: EventPlanned, Plan: &plan})
 	s.warnAll(plan.Warnings)
 	return s.prepare(facts, plan.Workloads)
+}
+
+// choose is the plan of this session: where nothing would put the workloads back after
+// its Silence it is in the way, since whoever asks for that relies on it.
+func (s *Session) choose(facts Facts, names []string) Plan {
+	plan := Select(facts, names...)
+	if s.Silence <= 0 {
+		return plan
+	}
+	for _, w := range plan.Workloads {
+		why := facts.Controller.Why
+		if facts.Controller.Name == "" {
+			why = "only a controller does that, and " + w.Returns + " puts it back when the lease ends"
+		}
+		if why != "" {
+			plan.Blocked = append(plan.Blocked, Block{Subject: w.Subject(), Reason: fmt.Sprintf("nothing would put it back after %s without a sign of life: %s", s.Silence, why),
+				Next: "Leave --silence out: it is put back when the lease ends, 20 minutes after the last renewal at the latest."})
+		}
+	}
+	return plan
 }
 
 // clear ends what is left of a session whose holder is gone.

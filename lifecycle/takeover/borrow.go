@@ -59,7 +59,9 @@ func (s *Session) resumeLease(ctx context.Context) (*lease.Held, error) {
 	if err != nil {
 		return nil, lifecycle.TargetError(err)
 	}
-	if err := held.Renew(ctx); errors.Is(err, lease.ErrLost) {
+	if err := held.Renew(ctx); s.broken(err) != nil {
+		return nil, s.broken(err)
+	} else if errors.Is(err, lease.ErrLost) {
 		// Its gate does not stand: it was killed before that was closed, or somebody
 		// opened it.
 		return nil, held.Release(ctx)
@@ -140,8 +142,8 @@ func (s *Session) check(ctx context.Context) error {
 }
 
 // checkEvery is how often it is asked whether the lease is still held. Renewals are
-// further apart, and who breaks it wants the target soon.
-const checkEvery = 5 * time.Second
+// further apart, and who breaks it wants the target within five seconds.
+const checkEvery = 4 * time.Second
 
 // keep renews the lease from now on, and lets traffic through.
 func (s *Session) keep(held *lease.Held) {
@@ -152,7 +154,8 @@ func (s *Session) keep(held *lease.Held) {
 	s.gate.open(held)
 	ctx, cancel := context.WithCancel(context.Background())
 	kept, stop := held.Keep(ctx)
-	told, ended := make(chan error, 1), make(chan struct{})
+	lost, lose := context.WithCancelCause(context.Background())
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
@@ -161,22 +164,64 @@ func (s *Session) keep(held *lease.Held) {
 			case err = <-kept:
 				kept = nil // it is renewed no more
 			case <-s.Clock.After(checkEvery):
-				err = held.Check(ctx)
+				err = s.checkSoon(ctx, held)
 			case <-ctx.Done():
 				return
 			}
 			if errors.Is(err, lease.ErrLost) {
 				s.gate.shut(held) // whatever else is done just now
-				told <- err
+				lose(err)
 				return
 			}
 		}
 	}()
-	s.lost, s.keeping = told, func() {
+	s.lost, s.keeping = lost, func() {
 		cancel()
 		stop()
 		<-ended
 	}
+}
+
+// checkSoon asks whether the lease is still held. An API server that does not answer
+// keeps it from nothing else.
+func (s *Session) checkSoon(ctx context.Context, held *lease.Held) error {
+	ctx, cancel := context.WithTimeout(ctx, checkEvery)
+	defer cancel()
+	return held.Check(ctx)
+}
+
+// untilBroken does something that somebody else renews the lease for, and that ends when
+// somebody breaks it.
+func (s *Session) untilBroken(ctx context.Context, do func(context.Context) error) error {
+	looking, stop := context.WithCancel(ctx)
+	broken, lose := context.WithCancelCause(context.Background())
+	holder, ended := s.doc.Holder, make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-s.Clock.After(checkEvery):
+			case <-looking.Done():
+				return
+			}
+			state, err := s.inspect(looking)
+			if err == nil && state.Broken != nil && state.Broken.Holder == holder {
+				lose(&lease.LostError{Target: s.Lifecycle.Target, Reason: state.Broken.String(), State: state})
+				return
+			}
+		}
+	}()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	return whileOurs(ctx, do, broken)
+}
+
+func (s *Session) inspect(ctx context.Context) (lease.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkEvery)
+	defer cancel()
+	return s.Lifecycle.Lease.Inspect(ctx)
 }
 
 func (s *Session) unkeep() {

@@ -1,14 +1,17 @@
 package takeover_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
 )
 
@@ -61,4 +64,54 @@ func TestBroken(t *testing.T) {
 		t.Errorf("handed back: %v", err)
 	}
 	s.Whole(s.before)
+}
+
+// blocked is a workstation whose processes never become ready.
+type blocked struct{ takeover.Workstation }
+
+func (blocked) Start(ctx context.Context, _ takeover.StartRequest) (takeover.Process, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// A lease that is broken is noticed whatever is done just then.
+func TestBrokenMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		local takeover.Workstation
+		at    takeover.EventType
+	}{
+		"a process starts":    {blocked{&takeovertest.Workstation{}}, takeover.EventRecorded},
+		"pods are waited for": {unconnected{&takeovertest.Workstation{}}, takeover.EventDiverted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := takeovertest.NewShop(t, devtest.Cluster(t))
+			before := s.Specs()
+			s.Write(editAPI)
+			c := s.Config()
+			c.Workstation, c.Timeout = tt.local, time.Hour
+			r := begin(t, c)
+			r.until(tt.at, 1)
+			leases, ok := s.Lifecycle().Lease.(*lease.Manager)
+			if !ok {
+				t.Fatal("the lease is another one")
+			}
+			if _, err := leases.Break(t.Context(), lease.BreakRequest{User: "bob@desk", Reason: "a release"}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-r.ended:
+				if !errors.Is(err, lease.ErrLost) || !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), "bob@desk") {
+					t.Errorf("it ended with %v", err)
+				}
+			case <-time.After(5 * time.Minute):
+				t.Fatal("it is not noticed")
+			}
+			if err := sessionOf(t, s.Config()).Finish(t.Context()); err != nil {
+				t.Errorf("handed back: %v", err)
+			}
+			s.Whole(before)
+		})
+	}
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// Folder is where the journal is: a folder that is private to the checkout. It is
 	// made if it is missing. Required.
 	Folder string
+	// Root is the checkout's folder. When it is deleted, or Folder is, the session hands
+	// everything back. The default is to look only at Folder.
+	Root string
 	// Facts reads the facts of a plan as they are now. Required.
 	Facts func(context.Context) (Facts, error)
 	// Agents publishes the agents' images. Required to begin a session.

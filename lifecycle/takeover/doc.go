@@ -60,7 +60,10 @@
 // (lifecycle.HandBack), and release the lease. Of several workloads each can be handed
 // back by itself.
 //
-// If a step fails, those before it are undone.
+// If a step fails, those before it are undone. An outage of the API server is no such
+// failure unless it lasts longer than Config.Timeout: neither of a takeover that has
+// begun nor of a hand-back, which [EventWaiting] says meanwhile. What stands is not given
+// up for an outage, however long.
 //
 // # Whatever ends
 //
@@ -80,6 +83,35 @@
 // itself for how long it slept.
 //
 // What somebody else changes in a workload meanwhile stays, and the hand-back names it.
+// A session goes on with such a workload as long as its container has the agent's image.
+//
+// When the checkout is deleted, or what the journal is in, everything is handed back at
+// once by what the session has in memory and on the target. A journal that cannot be
+// written, as on a full disk, ends no session: the session object has as much, and who
+// goes on with the session reads both.
+//
+// # Rights
+//
+// Those of a lease, of reading the target's receipts and, where Argo CD delivers, of its
+// gate (package lease and lease/argocd); and
+//
+//	rules: # in the target's namespace
+//	- {apiGroups: [""], resources: [secrets], verbs: [create]}
+//	- {apiGroups: [""], resources: [secrets], verbs: [get, patch, delete], resourceNames: [pharos-TARGET.takeover]}
+//	rules: # in those of the workloads
+//	- {apiGroups: [apps], resources: [deployments], verbs: [get, patch]}
+//	- {apiGroups: [apps], resources: [replicasets], verbs: [get]}
+//	- {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+//	- {apiGroups: [""], resources: [pods/portforward], verbs: [get, create]}
+//	- {apiGroups: [""], resources: [configmaps, secrets], verbs: [get]} # that run.env and run.files name
+//	# each of these it can do without, and then warns of less:
+//	- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
+//	- {apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [list]}
+//	- {apiGroups: [""], resources: [pods], verbs: [create]} # tried, never done
+//	rules: # in those of the Services of run.forwards
+//	- {apiGroups: [""], resources: [services], verbs: [get]}
+//	- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
+//	- {apiGroups: [""], resources: [pods/portforward], verbs: [get, create]}
 //
 // # What this cannot prevent
 //

@@ -2,8 +2,13 @@ package takeover
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
@@ -44,7 +49,7 @@ func (s *Session) planFirst(ctx context.Context) error {
 	for _, p := range s.parts {
 		names = append(names, p.workload.Namespace+"/"+p.workload.Name)
 	}
-	plan := Select(facts, names...)
+	plan := s.choose(facts, names)
 	if err := plan.Err(); err != nil {
 		return err
 	}
@@ -234,13 +239,7 @@ func (s *Session) divertAll(ctx context.Context) error {
 
 func (s *Session) divertOne(ctx context.Context, p *part) error {
 	for try := 1; ; try++ {
-		i := s.index(p)
-		if s.doc.Workloads[i].State == journal.Untouched {
-			if err := s.save(ctx, func(d *journal.Document) { d.Workloads[i].State = journal.Diverting }); err != nil {
-				return err
-			}
-		}
-		err := s.writer.Divert(ctx, s.diversion(p))
+		err := s.divertNow(ctx, p)
 		if err == nil {
 			s.emitOf(p, Event{Type: EventDiverted})
 			return nil
@@ -252,6 +251,68 @@ func (s *Session) divertOne(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+}
+
+// divertNow diverts a workload as it is planned. Of one that is diverted already it
+// diverts what somebody has put back; what they have changed otherwise stays.
+func (s *Session) divertNow(ctx context.Context, p *part) error {
+	i, d := s.index(p), s.diversion(p)
+	if s.doc.Workloads[i].State == journal.Untouched {
+		if err := s.save(ctx, func(d *journal.Document) { d.Workloads[i].State = journal.Diverting }); err != nil {
+			return err
+		}
+		return s.writer.Divert(ctx, d)
+	}
+	live, err := s.writer.Read(ctx, d.Subject)
+	if err != nil {
+		return err
+	}
+	is, err := divert.Restore(live, d)
+	if err != nil {
+		return err
+	}
+	if !hasAgent(is) || len(is.Kept) == 0 {
+		return s.writer.Divert(ctx, d)
+	}
+	if d.Values = putBack(d, is); len(d.Values) > 0 {
+		if d, err = asOf(live, d); err == nil {
+			err = s.writer.Divert(ctx, d)
+		}
+	}
+	if err == nil && len(is.Kept) > 0 {
+		s.emitOf(p, Event{Type: EventWarning, Reason: "somebody else has changed what is diverted, which stays: " + strings.Join(kept(is), ", ")})
+	}
+	return err
+}
+
+// putBack are the values of a diversion that are the original's again, while others are
+// the agent's still.
+func putBack(d divert.Diversion, is divert.Restoration) (list []divert.Value) {
+	theirs := append(kept(is), is.Restored...)
+	for _, v := range d.Values {
+		if !slices.Contains(theirs, v.Field) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// kept are the fields that somebody else has changed.
+func kept(r divert.Restoration) (fields []string) {
+	for _, k := range r.Kept {
+		fields = append(fields, k.Field)
+	}
+	return fields
+}
+
+// asOf is a diversion of the object as it is now.
+func asOf(live []byte, d divert.Diversion) (divert.Diversion, error) {
+	var now struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(live, &now); err != nil {
+		return d, fmt.Errorf("read %s: %w", d.Subject, err)
+	}
+	d.Original, d.Generation, d.ResourceVersion = live, now.Metadata.Generation, now.Metadata.ResourceVersion
+	return d, nil
 }
 
 // serveAll waits until every pod of the workloads is served from here.

@@ -40,7 +40,8 @@ const (
 	EventReady EventType = "process-ready"
 	// EventDiverted: the API server has the agent in a workload's container.
 	EventDiverted EventType = "diverted"
-	// EventWaiting: pods are waited for: Event.Pods, Event.Reason.
+	// EventWaiting: pods are waited for, or that an outage is over: Event.Pods,
+	// Event.Reason.
 	EventWaiting EventType = "waiting"
 	// EventServing: every pod of a workload is the agent's, and served from here.
 	EventServing EventType = "serving"

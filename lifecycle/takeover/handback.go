@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
@@ -34,7 +34,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	}
 	s.emit(Event{Type: EventStarted, Resumed: true})
 	s.sweep()
-	if err = s.sameCluster(ctx); err == nil {
+	if err = s.persist(ctx, s.Timeout, passes, s.findOut); err == nil {
 		err = s.giveBack(ctx)
 	}
 	s.emit(finished(err))
@@ -42,26 +42,41 @@ func (s *Session) Finish(ctx context.Context) error {
 }
 
 // giveBack returns everything, in the reverse order of a takeover: the workloads, the
-// session object, the lease.
+// session object, the lease. An outage does not end it, nor does a lease that ran out
+// and that nobody has acquired.
 func (s *Session) giveBack(ctx context.Context) error {
 	s.returning = true
 	defer func() { s.returning = false }()
-	ours, err := s.reclaim(ctx)
-	if err != nil {
-		return err
+	passing := func(err error) bool { return s.doc.Session != "" && again(err) && s.broken(err) == nil }
+	err := s.persist(ctx, s.Timeout, passing, func(ctx context.Context) error {
+		ours, err := s.reclaim(ctx)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			return errors.Join(s.stopAll(), s.forget())
+		}
+		return whileOurs(ctx, s.giveBackOurs, s.lost)
+	})
+	if broken := s.broken(err); broken != nil {
+		return broken
 	}
+	return err
+}
+
+// giveBackOurs is giveBack under the lease.
+func (s *Session) giveBackOurs(ctx context.Context) error {
 	var slow error
-	if ours && len(s.doc.Workloads) > 0 {
+	if len(s.doc.Workloads) > 0 {
+		var err error
 		if slow, err = s.returnAll(ctx); err != nil {
 			return err
 		}
 	}
-	err = errors.Join(slow, s.stopAll())
-	if ours {
-		released, why := s.release(ctx)
-		if err = errors.Join(err, why); !released {
-			return err
-		}
+	err := errors.Join(slow, s.stopAll())
+	released, why := s.release(ctx)
+	if err = errors.Join(err, why); !released {
+		return err
 	}
 	return errors.Join(err, s.forget())
 }
@@ -138,12 +153,17 @@ func (s *Session) returnAll(ctx context.Context) (slow, err error) {
 	return slow, nil
 }
 
+// toRemove is for how long a registry is waited for that may not answer.
+const toRemove = 30 * time.Second
+
 // removeAgents removes the images that nothing runs any more. What is left is only in
 // the way.
 func (s *Session) removeAgents(ctx context.Context) {
 	if s.Agents == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, toRemove)
+	defer cancel()
 	for _, w := range s.doc.Workloads {
 		if err := s.Agents.Remove(ctx, w.Diversion.Agent); err != nil {
 			s.Log.Warn("remove the image of an agent", "image", w.Diversion.Agent, "err", err)
@@ -177,17 +197,16 @@ func (s *Session) loadForReturn(ctx context.Context) error {
 func (s *Session) returnWorkload(ctx context.Context, i int) error {
 	w := s.doc.Workloads[i]
 	p := s.partOf(w.Diversion)
+	s.mu.Lock()
+	p.returning = true
+	s.mu.Unlock()
 	var slow error
 	if w.State == journal.Diverting {
 		r, err := s.writer.Restore(ctx, w.Diversion)
 		if err != nil {
 			return err
 		}
-		e := Event{Type: EventRestored, Outcome: string(r.Outcome), Reason: r.Reason}
-		for _, k := range r.Kept {
-			e.Kept = append(e.Kept, k.Field)
-		}
-		s.emitOf(p, e)
+		s.emitOf(p, Event{Type: EventRestored, Outcome: string(r.Outcome), Reason: r.Reason, Kept: kept(r)})
 		switch slow = s.awaitPods(ctx, p, left); {
 		case slow == nil:
 			s.emitOf(p, Event{Type: EventAgentsGone})
@@ -229,9 +248,16 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 		return false, err
 	}
 	s.giveUp()
-	res, err := s.Lifecycle.HandBack(ctx, lifecycle.HandBackRequest{Holder: s.doc.Holder, Timeout: s.Timeout})
+	var res lifecycle.HandBackResult
+	err = s.untilBroken(ctx, func(ctx context.Context) (err error) {
+		res, err = s.Lifecycle.HandBack(ctx, lifecycle.HandBackRequest{Holder: s.doc.Holder, Timeout: s.Timeout})
+		return err
+	})
 	if errors.Is(err, lease.ErrLost) && res.Released && len(s.doc.Workloads) == 0 {
 		err = nil // it had not been acquired
+	}
+	if res.Released && passes(err) {
+		err = s.see(ctx) // nothing is left to be done
 	}
 	if err == nil {
 		s.emit(Event{Type: EventReturned, Covers: res.Lease.Covers})
@@ -239,21 +265,27 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 	return res.Released, err
 }
 
+// see waits until the target is what the receipt says, which an outage kept from being
+// seen.
+func (s *Session) see(ctx context.Context) error {
+	passing := func(err error) bool { return passes(err) || errors.Is(err, lifecycle.ErrUnhealthy) }
+	return s.persist(ctx, s.Timeout, passing, func(ctx context.Context) error {
+		st, err := s.Lifecycle.Status(ctx)
+		if err == nil && !st.IsLive() {
+			err = fmt.Errorf("target %q was handed back, and is not yet what its receipt says: %w", s.Lifecycle.Target, lifecycle.ErrUnhealthy)
+		}
+		return lifecycle.TargetError(err)
+	})
+}
+
 // forget removes the journal: nothing is left to do.
 func (s *Session) forget() error {
-	if err := s.file.Remove(s.version); err != nil {
-		return fmt.Errorf("remove the journal of the takeover in %s: %w", s.Folder, err)
+	if err := s.unwrite(); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	s.doc, s.parts, s.id = journal.Document{}, nil, ""
 	s.mu.Unlock()
-	s.declared, s.images = nil, nil
-	_, err := s.load()
-	return err
-}
-
-// again says whether what failed may succeed later.
-func again(err error) bool {
-	return kubeclient.Unavailable(err) && !kubeclient.Refused(err) || errors.Is(err, lease.ErrBusy) || errors.Is(err, journal.ErrConflict) || errors.Is(err, lease.ErrLost) ||
-		errors.Is(err, divert.ErrChanged)
+	s.declared, s.images, s.standing, s.resumed = nil, nil, false, false
+	return nil
 }

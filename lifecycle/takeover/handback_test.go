@@ -57,7 +57,7 @@ func TestHandBackOne(t *testing.T) {
 		t.Error(err)
 	}
 	st := s.Session.Status()
-	if len(st.Workloads) != 1 || st.Workloads[0].Workload != "Deployment "+s.Namespace+"/api" {
+	if len(st.Workloads) != 1 || st.Workloads[0].Workload != "Deployment "+s.Namespace+"/api" || st.Workloads[0].State != takeover.StateServing {
 		t.Errorf("the status is %+v", st)
 	}
 	if err := s.HandBack(t.Context(), "api"); err != nil {

@@ -3,13 +3,17 @@ package takeover_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 )
 
@@ -130,6 +134,27 @@ func TestLostForGood(t *testing.T) {
 	}
 	if err := s.finish(); err != nil {
 		t.Errorf("the checkout came back: %v", err)
+	}
+	s.Whole(s.before)
+}
+
+// Who comes back, has the lease again, and then meets what does not pass, gives
+// everything back.
+func TestComesBackInVain(t *testing.T) {
+	t.Parallel()
+	s := serve(t, editAPI, nil)
+	mend := s.cutOff()
+	s.free()
+	if _, err := s.elsewhere().Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Path: regexp.MustCompile(`/deployments/`), Do: faultproxy.Answer(http.StatusForbidden)})
+	mend()
+	if err := <-s.ended; !errors.Is(err, divert.ErrRejected) || errors.Is(err, lease.ErrLost) {
+		t.Errorf("it ended with %v", err)
+	}
+	if names := s.local.Names(); len(names) > 0 {
+		t.Errorf("there still run %v", names)
 	}
 	s.Whole(s.before)
 }

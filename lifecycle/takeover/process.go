@@ -96,32 +96,48 @@ func (s *Session) forwarded(p *part, all []ForwardStatus) {
 	s.emitOf(p, Event{Type: EventForwards, Forwards: all})
 }
 
-// serve serves the agents of a workload until stop is called.
+// serve serves the agents of a workload until unserve is called. Those that are served
+// already are left alone: that would cut their connections.
 func (s *Session) serve(p *part) {
-	if p.stop != nil {
-		p.stop() // it may be another diversion
+	d := s.diversion(p)
+	of := d.UID + " " + d.Agent
+	if p.serves != nil && p.serves.of == of && p.serves.ctx.Err() == nil {
+		return
 	}
+	s.unserve(p)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	d := s.diversion(p)
 	go func() {
 		defer close(ended)
+		defer cancel()
 		if err := p.process.Serve(ctx, d); err != nil && ctx.Err() == nil {
 			s.emitOf(p, Event{Type: EventWarning, Reason: "its traffic is not served any more: " + err.Error()})
 		}
 	}()
-	p.stop = func() {
+	p.serves = &service{of: of, ctx: ctx, stop: func() {
 		cancel()
 		<-ended
+	}}
+}
+
+// service is what serves the agents of a diversion.
+type service struct {
+	of   string          // the diversion
+	ctx  context.Context // ends when nothing is served any more
+	stop func()
+}
+
+// unserve ends what serve began, and waits for it.
+func (s *Session) unserve(p *part) {
+	if p.serves != nil {
+		p.serves.stop()
+		p.serves = nil
 	}
 }
 
 // stopPart ends what runs of a workload on this machine.
 func (s *Session) stopPart(p *part) error {
-	if p.stop != nil {
-		p.stop()
-		p.stop = nil
-	}
+	s.unserve(p)
 	s.mu.Lock()
 	process := p.process
 	p.process, p.serving, p.forwards = nil, false, nil

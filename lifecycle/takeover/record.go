@@ -2,28 +2,86 @@ package takeover
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
-// saveLocally writes the document to the journal.
+// saveLocally writes the document to the journal. Once there is a session object the
+// session goes on without a journal that cannot be written, since the target knows as
+// much: see catchUp.
 func (s *Session) saveLocally(change func(*journal.Document)) error {
 	doc := s.doc
 	doc.Workloads = slices.Clone(doc.Workloads)
 	change(&doc)
-	version, err := s.file.Save(doc, s.version)
-	if err != nil && s.returning {
-		s.emit(Event{Type: EventWarning, Reason: "the journal cannot be written, and the hand-back goes on without it: " + err.Error()})
-		version, err = s.version, nil
-	}
-	if err != nil {
+	version, err := s.write(doc)
+	switch {
+	case err == nil:
+		s.wrote(nil)
+	case errors.Is(err, journal.ErrInvalid) || !s.recorded && !s.resumed && !s.standing && !s.returning:
 		return fmt.Errorf("write the journal of the takeover in %s: %w", s.Folder, err)
+	default:
+		s.wrote(err)
+		version = s.version
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doc, s.version, s.id = doc, version, doc.Session
+	return nil
+}
+
+// write writes a document. No other process runs this session: what else than the last
+// version is there was written by a write of its own that failed after that, or removed.
+func (s *Session) write(doc journal.Document) (version string, err error) {
+	version, err = s.file.Save(doc, s.version)
+	if !errors.Is(err, journal.ErrConflict) {
+		return version, err
+	}
+	if have, found, lerr := s.file.Load(); errors.Is(lerr, journal.ErrNone) || lerr == nil && have.Session == doc.Session {
+		version, err = s.file.Save(doc, found)
+	}
+	if errors.Is(err, journal.ErrConflict) {
+		err = fmt.Errorf("another session has written it: %v", err) // which does not pass
+	}
+	return version, err
+}
+
+// wrote says whether the journal can be written, when that changes.
+func (s *Session) wrote(err error) {
+	switch was := s.unwritten; {
+	case err != nil && !was:
+		s.emit(Event{Type: EventWarning, Reason: "the journal cannot be written, and it goes on without it. Make room for it, or have it be written to: " + err.Error()})
+	case err == nil && was:
+		s.emit(Event{Type: EventWarning, Reason: "the journal is written again"})
+	}
+	s.unwritten = err != nil
+}
+
+// unwrite removes the journal, where there is one.
+func (s *Session) unwrite() error {
+	err := s.file.Remove(s.version)
+	if errors.Is(err, journal.ErrConflict) {
+		if have, found, lerr := s.file.Load(); errors.Is(lerr, journal.ErrNone) {
+			err = nil
+		} else if lerr == nil && have.Session == s.doc.Session {
+			err = s.file.Remove(found)
+		}
+	}
+	if _, gone := os.Stat(filepath.Dir(s.file.Path())); errors.Is(gone, fs.ErrNotExist) {
+		err = nil // with its folder
+	}
+	switch {
+	case errors.Is(err, journal.ErrConflict):
+		s.emit(Event{Type: EventWarning, Reason: "another session has written the journal: that one is left alone"})
+	case err != nil:
+		return fmt.Errorf("all is handed back, and the journal of that takeover cannot be removed in %s: %w", s.Folder, err)
+	}
+	s.version, s.unwritten = "", false
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
@@ -39,8 +40,54 @@ func (s *Session) load() (there bool, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.doc, s.version, s.id = doc, version, doc.Session
+	s.doc, s.version, s.id, s.resumed = doc, version, doc.Session, true
 	return true, nil
+}
+
+// findOut looks what has become of a session that goes on, or is handed back: whether it
+// is of this cluster, and what the journal does not have of it.
+func (s *Session) findOut(ctx context.Context) error {
+	if err := s.sameCluster(ctx); err != nil {
+		return err
+	}
+	return s.catchUp(ctx)
+}
+
+// catchUp takes over what the session object knows and the journal does not, since that
+// could not be written: a later lease, and what was diverted.
+func (s *Session) catchUp(ctx context.Context) error {
+	o, err := s.store.Load(ctx)
+	switch {
+	case errors.Is(err, journal.ErrNone), errors.Is(err, journal.ErrDamaged):
+		return nil
+	case err != nil:
+		return lifecycle.TargetError(err)
+	case o.Document.Session != s.doc.Session:
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doc = merged(s.doc, o.Document)
+	return nil
+}
+
+// merged is what is known of a session by its journal and its session object, which is
+// written after that. To put back what was not diverted does no harm.
+func merged(local, object journal.Document) journal.Document {
+	if object.Token > local.Token {
+		object.Key = local.Key
+		return object
+	}
+	if object.Token < local.Token || len(object.Workloads) != len(local.Workloads) {
+		return local
+	}
+	local.Workloads = slices.Clone(local.Workloads)
+	for i, w := range object.Workloads {
+		if w.State == journal.Diverting && local.Workloads[i].State == journal.Untouched {
+			local.Workloads[i] = w
+		}
+	}
+	return local
 }
 
 // remember finds the workloads of a session that goes on.

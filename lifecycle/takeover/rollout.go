@@ -202,5 +202,11 @@ func left(o rollout) (bool, error) { return len(o.agents) == 0 && o.complete, ni
 // isDiverted says whether a live Deployment still has the agent.
 func isDiverted(live json.RawMessage, d divert.Diversion) (bool, error) {
 	r, err := divert.Restore(live, d)
-	return r.Outcome == divert.OutcomeRestored, err
+	return hasAgent(r), err
+}
+
+// hasAgent says whether the container still runs the agent, whatever else of it was
+// changed.
+func hasAgent(r divert.Restoration) bool {
+	return r.Outcome == divert.OutcomeRestored && !slices.Contains(kept(r), "/image")
 }

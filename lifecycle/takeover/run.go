@@ -3,8 +3,8 @@ package takeover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/flock"
@@ -36,6 +36,7 @@ func (s *Session) Run(ctx context.Context, names ...string) error {
 		return err
 	}
 	defer unlock()
+	s.answer(ErrNoSession) // who asked the last one too late
 	over := make(chan struct{})
 	s.mu.Lock()
 	s.over = over
@@ -47,14 +48,16 @@ func (s *Session) Run(ctx context.Context, names ...string) error {
 		s.mu.Unlock()
 		close(over)
 	}()
+	stop := s.guard()
 	err = s.run(ctx, names)
+	stop()
 	s.emit(finished(err))
 	return err
 }
 
 // lock keeps every other process from running the session meanwhile.
 func (s *Session) lock() (unlock func(), err error) {
-	unlock, err = flock.Lock(filepath.Join(s.Folder, "lock"))
+	unlock, err = flock.Lock(filepath.Join(s.Folder, lockName))
 	if errors.Is(err, flock.ErrLocked) {
 		err = ErrRunning
 	}
@@ -69,7 +72,7 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	s.emit(Event{Type: EventStarted, Resumed: resumed})
 	s.sweep()
 	if resumed {
-		if err := s.sameCluster(ctx); err != nil {
+		if err := s.persist(ctx, s.Timeout, passes, s.findOut); err != nil {
 			return err
 		}
 	}
@@ -80,23 +83,22 @@ func (s *Session) run(ctx context.Context, names []string) error {
 		}
 		resumed = false
 	}
-	asking, heard := s.listen(ctx)
-	err = s.takeOver(asking, resumed, names)
-	if heard() {
-		err = errAsked
-	}
+	err = s.untilAsked(ctx, func(ctx context.Context) error { return s.prepareAll(ctx, resumed, names) })
 	if err == nil {
-		err = s.attend(ctx)
+		err = s.hold(ctx)
 	}
 	switch {
-	case err == nil:
-		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case s.doc.Session == "" && errors.Is(err, errAsked):
+		s.answer(nil)
+		return nil
 	case s.doc.Session == "":
 		return err // nothing was begun
-	case len(s.doc.Workloads) > 0 && (errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrHeld)):
-		return err // what is there is not ours any more
+	case len(s.doc.Workloads) > 0 && s.broken(err) != nil:
+		return s.broken(err) // what is there is not ours any more
+	case len(s.doc.Workloads) > 0 && errors.Is(err, lease.ErrHeld):
+		return err
 	case resumed && again(err):
 		return err // it goes on when the target can be reached
 	case errors.Is(err, errAsked):
@@ -109,6 +111,104 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	return errors.Join(err, back)
 }
 
+// prepareAll does what comes before the target is borrowed.
+func (s *Session) prepareAll(ctx context.Context, resumed bool, names []string) error {
+	if resumed && isReturned(s.doc.Step) {
+		return errAsked // it was handed back already when it was killed
+	}
+	if s.Agents == nil || s.Workstation == nil {
+		return errors.New("takeover: Config.Agents and Config.Workstation are required to take over")
+	}
+	if resumed {
+		return s.persist(ctx, s.Timeout, passes, s.remember)
+	}
+	if err := s.plan(ctx, names); err != nil {
+		return err
+	}
+	return s.publish(ctx)
+}
+
+// hold has the workloads served from here, until everything is to be handed back, which
+// is errAsked, ctx ends, the target is somebody else's, or a step fails for good. When
+// the lease was lost, or the workloads were put back by others, it takes them over anew;
+// until then nothing is served.
+func (s *Session) hold(ctx context.Context) error {
+	var lost error
+	for {
+		err := s.untilAsked(ctx, s.take)
+		why := s.notOurs()
+		if err == nil {
+			err = s.attend(ctx)
+			why = err
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, errAsked):
+			return errAsked
+		case why != nil && s.broken(why) == nil:
+			lost = why
+			s.leave(lost)
+			continue
+		case why != nil:
+			s.leave(why)
+			return why
+		case lost != nil:
+			// What was lost is no part of the error: the lease may be held again.
+			return fmt.Errorf("go on with the takeover after this: %v: %w", lost, err)
+		}
+		return err
+	}
+}
+
+// take borrows the target, diverts the workloads and serves them. What stands is not
+// given up for an outage, however long, and what is only begun not for a short one.
+func (s *Session) take(ctx context.Context) error {
+	limit := s.Timeout
+	if s.standing {
+		limit = 0
+	}
+	return s.persist(ctx, limit, s.goesOn, func(ctx context.Context) error {
+		if causeOf(s.lost) != nil || s.lost == nil {
+			if err := s.borrow(ctx); err != nil {
+				return err
+			}
+		}
+		return s.engage(ctx)
+	})
+}
+
+// goesOn says whether a step that failed is done again.
+func (s *Session) goesOn(err error) bool {
+	switch {
+	case s.notOurs() != nil || s.broken(err) != nil:
+		return false
+	case s.standing:
+		return again(err)
+	}
+	return passes(err)
+}
+
+// notOurs is why what is on the target may not be this session's any more; nil while
+// nothing says so.
+func (s *Session) notOurs() error {
+	if err := causeOf(s.lost); err != nil {
+		return err
+	}
+	return causeOf(s.ended)
+}
+
+// untilAsked does something that ends with errAsked when everything is to be handed
+// back.
+func (s *Session) untilAsked(ctx context.Context, do func(context.Context) error) error {
+	asking, heard := s.listen(ctx)
+	err := do(asking)
+	if heard() {
+		return errAsked
+	}
+	return err
+}
+
 // drop ends what runs on this machine.
 func (s *Session) drop() {
 	s.giveUp()
@@ -118,37 +218,13 @@ func (s *Session) drop() {
 	s.answer(ErrNoSession)
 }
 
-// takeOver does all that comes before the traffic of all workloads is served from here.
-func (s *Session) takeOver(ctx context.Context, resumed bool, names []string) error {
-	if resumed && slices.Index(journal.Steps(), s.doc.Step) >= slices.Index(journal.Steps(), journal.HandingBack) {
-		return errAsked // it was handed back already when it was killed
-	}
-	if s.Agents == nil || s.Workstation == nil {
-		return errors.New("takeover: Config.Agents and Config.Workstation are required to take over")
-	}
-	if !resumed {
-		if err := s.plan(ctx, names); err != nil {
-			return err
-		}
-		if err := s.publish(ctx); err != nil {
-			return err
-		}
-	} else if err := s.remember(ctx); err != nil {
-		return err
-	}
-	if err := s.borrow(ctx); err != nil {
-		return err
-	}
-	return s.engage(ctx)
-}
-
 // engage diverts the workloads and serves them: what is under the lease.
 func (s *Session) engage(ctx context.Context) error {
 	for _, do := range []func(context.Context) error{s.replan, s.recordObject, s.try, s.startAll, s.divertAll, s.serveAll} {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := do(ctx); err != nil {
+		if err := whileOurs(ctx, do, s.lost, s.ended); err != nil {
 			return err
 		}
 	}

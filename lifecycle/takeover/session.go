@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,19 +43,24 @@ type Session struct {
 	mu      sync.Mutex
 	id      string
 	doc     journal.Document
-	version string // of doc in the journal
+	version string // of what the journal has, which is doc unless that could not be written
 	parts   []*part
 	held    *lease.Held
 	over    chan struct{} // Run has ended; nil if it does not run
 
 	// What follows belongs to the goroutine of Run or Finish.
 	recorded bool // there is a session object
-	// ended tells why there is no sign of life any more, which unbeat ends.
-	ended  <-chan error
+	// ended ends when somebody else puts the workloads back: there is no sign of life
+	// any more, which unbeat ends.
+	ended  context.Context
 	unbeat func()
 	// returning says that all is handed back: what is on the target counts more than
 	// that it is written down here.
 	returning bool
+	// resumed says that the session was begun by another process.
+	resumed bool
+	// unwritten says that the journal is older than the document.
+	unwritten bool
 	// holder is who had the lease last.
 	holder string
 	// receipt is what was live when it was planned.
@@ -64,9 +70,13 @@ type Session struct {
 	declared []Declared
 	images   map[string]Original
 	signer   ssh.Signer
-	keeping  func() // ends the renewal of the lease
-	lost     <-chan error
 	edits    chan struct{}
+	// lost ends when the lease is, whose renewal keeping ends.
+	lost    context.Context
+	keeping func()
+	// standing says that all workloads were served: what fails then is tried until it
+	// succeeds.
+	standing bool
 }
 
 // part is a workload of the session.
@@ -78,17 +88,20 @@ type part struct {
 	// serving says that every pod is the agent's and served from here, or was when
 	// that was looked at last.
 	serving bool
+	// returning says that it is handed back.
+	returning bool
 	// connections is what was said of them last.
 	connections string
 	// forwards are how its Services were last.
 	forwards []ForwardStatus
-	// stop ends Serve, and waits for it.
-	stop func()
+	// serves is what serves its agents; nil if nothing does.
+	serves *service
 }
 
 const (
 	defaultTimeout = 5 * time.Minute
 	journalFolder  = "journal"
+	lockName       = "lock"
 )
 
 // New checks the configuration and returns a Session. It reads nothing from the

@@ -25,10 +25,10 @@ type Status struct {
 
 // WorkloadStatus is how a workload of a session is.
 type WorkloadStatus struct {
-	Workload  string        `json:"workload"` // "Deployment shop/api"
-	Container string        `json:"container"`
-	Image     string        `json:"image,omitempty"`
-	State     journal.State `json:"state"`
+	Workload  string `json:"workload"` // "Deployment shop/api"
+	Container string `json:"container"`
+	Image     string `json:"image,omitempty"`
+	State     State  `json:"state"`
 	// Serving says that every pod has the agent, and was served from here when that
 	// was waited for last.
 	Serving bool `json:"serving"`
@@ -52,13 +52,45 @@ type ForwardStatus struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// State is how far a workload has come, as it is told.
+type State string
+
+// The states of a workload, in their order.
+const (
+	// StateUntouched: nothing was written to it.
+	StateUntouched State = "untouched"
+	// StateDiverting: it is about to be diverted, or is, and is not served by every pod.
+	StateDiverting State = "diverting"
+	// StateServing: every pod has the agent, and is served from here.
+	StateServing State = "serving"
+	// StateHandingBack: it is put back, and served until its last agent is gone.
+	StateHandingBack State = "handing-back"
+	// StateHandedBack: it is as it was, or somebody else has changed it.
+	StateHandedBack State = "handed-back"
+)
+
+// workloadState tells how a workload is of which the journal has that state.
+func workloadState(written journal.State, serving, returning bool) State {
+	switch {
+	case written == journal.HandedBack:
+		return StateHandedBack
+	case written != journal.Diverting:
+		return StateUntouched
+	case returning:
+		return StateHandingBack
+	case serving:
+		return StateServing
+	}
+	return StateDiverting
+}
+
 // Status returns how the session is. It asks nobody.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	doc, parts, held := s.doc, slices.Clone(s.parts), s.held
-	processes, serving, forwards := make([]Process, len(parts)), make([]bool, len(parts)), make([][]ForwardStatus, len(parts))
+	processes, serving, returning, forwards := make([]Process, len(parts)), make([]bool, len(parts)), make([]bool, len(parts)), make([][]ForwardStatus, len(parts))
 	for i, p := range parts {
-		processes[i], serving[i], forwards[i] = p.process, p.serving, p.forwards
+		processes[i], serving[i], returning[i], forwards[i] = p.process, p.serving && held != nil, p.returning || isReturned(doc.Step), p.forwards
 	}
 	s.mu.Unlock()
 	st := Status{Session: doc.Session, Target: s.Lifecycle.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
@@ -67,10 +99,10 @@ func (s *Session) Status() Status {
 		st.Covers, st.Until = state.Covers, state.Expires
 	}
 	for i, p := range parts {
-		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: journal.Untouched, Serving: serving[i] && held != nil, Command: p.workload.Command, Forwards: forwards[i]}
+		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: StateUntouched, Serving: serving[i], Command: p.workload.Command, Forwards: forwards[i]}
 		for _, d := range doc.Workloads {
 			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
-				w.State = d.State
+				w.State = workloadState(d.State, serving[i], returning[i])
 			}
 		}
 		if processes[i] != nil {
@@ -80,6 +112,11 @@ func (s *Session) Status() Status {
 		st.Workloads = append(st.Workloads, w)
 	}
 	return st
+}
+
+// isReturned says whether all workloads are handed back, or were.
+func isReturned(step journal.Step) bool {
+	return slices.Index(journal.Steps(), step) >= slices.Index(journal.Steps(), journal.HandingBack)
 }
 
 // setServing keeps whether a workload is served from here.
@@ -93,7 +130,7 @@ func (s *Session) setServing(p *part, is bool) {
 func StatusOf(doc journal.Document) Status {
 	st := Status{Session: doc.Session, Target: doc.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
 	for _, w := range doc.Workloads {
-		st.Workloads = append(st.Workloads, WorkloadStatus{Workload: w.Diversion.String(), Container: w.Diversion.Container, State: w.State})
+		st.Workloads = append(st.Workloads, WorkloadStatus{Workload: w.Diversion.String(), Container: w.Diversion.Container, State: workloadState(w.State, false, isReturned(doc.Step))})
 	}
 	return st
 }

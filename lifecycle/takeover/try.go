@@ -20,7 +20,7 @@ func (s *Session) Try(ctx context.Context, names ...string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Select(facts, names...)
+	p := s.choose(facts, names)
 	if err := p.Err(); err != nil {
 		return p, nil // the caller asks for it
 	}

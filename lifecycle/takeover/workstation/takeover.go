@@ -82,7 +82,7 @@ func Takeover(c TakeoverConfig) (takeover.Config, error) {
 		return takeover.Source{Lifecycle: l, REST: c.Options.REST, Repository: c.Repository, Tree: tree, Controller: controller}, nil
 	}
 	config := takeover.Config{
-		Lifecycle: l, REST: c.Options.REST, Namespace: c.Target.Namespace, Folder: folder,
+		Lifecycle: l, REST: c.Options.REST, Namespace: c.Target.Namespace, Folder: folder, Root: c.Repository.Root(),
 		Facts: func(ctx context.Context) (takeover.Facts, error) {
 			src, err := facts(ctx)
 			if err != nil {

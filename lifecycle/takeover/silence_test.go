@@ -1,0 +1,63 @@
+package takeover_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
+)
+
+// Who relies on the workloads being put back after a silence is told where nothing would:
+// before anything is done.
+func TestSilenceThatNobodyHears(t *testing.T) {
+	t.Parallel()
+	s := takeovertest.NewShop(t, devtest.Cluster(t))
+	before := s.Specs()
+	s.Write(editAPI)
+	for name, tt := range map[string]struct {
+		change func(*takeover.Facts)
+		want   string
+	}{
+		"Argo CD delivers": {func(f *takeover.Facts) {
+			const app = "Application argocd/shop"
+			f.Controller, f.Applications = takeover.Healer{}, map[string]takeover.Healer{app: {Name: app}}
+			for i := range f.Declared {
+				f.Declared[i].By = app
+			}
+		}, "Application argocd/shop puts it back when the lease ends"},
+		"the controller hears": {func(*takeover.Facts) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := s.Config()
+			read := c.Facts
+			c.Facts = func(ctx context.Context) (takeover.Facts, error) {
+				f, err := read(ctx)
+				tt.change(&f)
+				return f, err
+			}
+			c.Silence = 2 * time.Minute
+			plan, err := sessionOf(t, c).Try(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want == "" {
+				if err := plan.Err(); err != nil {
+					t.Errorf("it is refused: %v", err)
+				}
+				return
+			}
+			for what, err := range map[string]error{"tried": plan.Err(), "taken over": sessionOf(t, c).Run(t.Context())} {
+				if !errors.Is(err, lifecycle.ErrBlocked) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "Leave --silence out") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+	s.Whole(before)
+}
