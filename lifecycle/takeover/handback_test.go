@@ -123,3 +123,38 @@ func TestKeeps(t *testing.T) {
 		t.Errorf("the journal is left: %v", err)
 	}
 }
+
+// A session goes on though somebody has changed what it diverts, or put some of it back:
+// that is diverted anew, and the other stays and is named in the end.
+func TestGoesOnWithOthersChanges(t *testing.T) {
+	t.Parallel()
+	for args, kept := range map[string][]string{"debug": {"/args"}, "serve": nil} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, editAPI, nil)
+			s.cancel()
+			<-s.ended
+			patch := []byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["` + args + `"]},{"op":"replace","path":"/spec/replicas","value":3}]`)
+			if _, err := s.Client().AppsV1().Deployments(s.Namespace).Patch(t.Context(), "api", types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "by-hand"}); err != nil {
+				t.Fatal(err)
+			}
+			again := begin(t, s.Config())
+			again.until(takeover.EventServing, 1)
+			if got := s.Spec("api"); !strings.Contains(got, `"pharos-agent`) && !strings.Contains(got, "pharos-agent@") || strings.Contains(got, `"args":["serve"]`) {
+				t.Errorf("gone on with, api is %s", got)
+			}
+			err := again.HandBack(t.Context())
+			if notBack, ok := errors.AsType[*lifecycle.NotReturnedError](err); !ok || !strings.Contains(strings.Join(notBack.Wrong, "\n"), "api drifted") {
+				t.Errorf("handed back: %v", err)
+			}
+			events := again.all()
+			i := slices.IndexFunc(events, func(e takeover.Event) bool { return e.Type == takeover.EventRestored })
+			if i < 0 || !slices.Equal(events[i].Kept, kept) {
+				t.Errorf("kept are %v, want %v", events[max(i, 0)].Kept, kept)
+			}
+			if got := s.Spec("api"); !strings.Contains(got, `"args":["`+args+`"]`) || !strings.Contains(got, `"replicas":3`) || strings.Contains(got, "pharos-agent") {
+				t.Errorf("handed back, api is %s", got)
+			}
+		})
+	}
+}
