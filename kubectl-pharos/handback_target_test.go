@@ -14,9 +14,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
-// takenFrom is a repository of a target whose Deployment api somebody has taken over who
+// leftTakenOver is a repository of a target whose Deployment api somebody has taken over who
 // is gone.
-func takenFrom(t *testing.T) (dir, ns string, handback func(args ...string) (code int, out, errOut string)) {
+func leftTakenOver(t *testing.T) (dir, ns string, handback func(args ...string) (code int, out, errOut string)) {
 	t.Helper()
 	c := devtest.Cluster(t)
 	ns = devtest.Namespace(t, c)
@@ -43,7 +43,7 @@ spec:
 // A dry run says what would be put back, and writes nothing.
 func TestHandBackDryRun(t *testing.T) {
 	t.Parallel()
-	_, ns, handback := takenFrom(t)
+	_, ns, handback := leftTakenOver(t)
 	for _, output := range []string{"", "json"} {
 		args := []string{"--force", "--dry-run"}
 		want := []string{"Deployment " + ns + "/api", "would be put back: /image, /command"}
@@ -68,7 +68,7 @@ func TestHandBackDryRun(t *testing.T) {
 
 func TestHandBackByForce(t *testing.T) {
 	t.Parallel()
-	_, ns, handback := takenFrom(t)
+	_, ns, handback := leftTakenOver(t)
 	if code, _, errOut := handback("--force", "--reason", "her laptop is gone"); code != exitDone || !strings.Contains(errOut, ns+"/api") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
@@ -84,7 +84,7 @@ func TestHandBackByForce(t *testing.T) {
 // the way any more.
 func TestHandBackOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	dir, ns, handback := takenFrom(t)
+	dir, ns, handback := leftTakenOver(t)
 	secrets := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().Secrets(ns)
 	if _, err := secrets.Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(`{"stringData":{"session.json":"{"}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
