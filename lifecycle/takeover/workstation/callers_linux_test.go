@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
 // callers call the pods of the service from the node, one request after the other each.
@@ -32,8 +33,10 @@ type callers struct {
 // noticed is how long it takes at most until an agent knows that its stream has broken.
 const noticed = time.Second
 
-// waitsFor is nearly how long callers wait before they are refused.
-const waitsFor = 19 * time.Second
+// waitsFor is how long callers wait at least before they are refused. That is counted from
+// the workstation's last sign of life, which may have been an interval before, and the one
+// that was due then may have been under way for as long.
+const waitsFor = time.Duration(wire.DefaultAway) - 2*wire.KeepaliveInterval
 
 // call has callers that want to be served from the workstation, or to wait for it.
 func (k *killing) call(n *devenv.Node) *callers {
