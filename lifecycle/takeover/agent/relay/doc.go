@@ -7,7 +7,7 @@
 // A direction that ends with the connection's EOF is closed on the other side, and
 // the other direction goes on. A direction that was cut off, since a connection was
 // reset or the stream broke, resets the connection on the other side: nobody takes
-// half an answer for a whole one.
+// half an answer for a whole one. Who takes none of what came before has a second.
 //
 // # Memory
 //

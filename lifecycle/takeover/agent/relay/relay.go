@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,7 +112,7 @@ func (r *Relay) Join(p Pair) (Result, error) {
 	j.aside.Wait()
 	result := Result{Sent: j.sent, Received: j.received, Kept: j.kept}
 	if j.kept {
-		j.Conn.SetReadDeadline(time.Time{})
+		j.Conn.SetDeadline(time.Time{})
 		return result, j.err
 	}
 	j.Conn.Close()
@@ -188,6 +189,9 @@ func (j *join) receive() {
 			b.used(n, len(buf))
 			j.received += int64(n)
 			if _, err := j.Conn.Write(buf[:n]); err != nil {
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					err = ErrCut
+				}
 				j.fail(fmt.Errorf("write to the connection: %w", err), false)
 				return
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -224,72 +223,6 @@ func TestBothWaysAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
-}
-
-// A reset at one side is a reset at the other, also in the middle of an answer.
-func TestResetIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for _, of := range []string{"process", "caller"} {
-		s := newStream(t)
-		j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
-		from, to, cut := j.process, j.caller, j.atAgent
-		if of == "caller" {
-			from, to, cut = j.caller, j.process, j.atLocal
-		}
-		write(t, from, []byte("half"))
-		read(t, to, []byte("half"))
-		relay.Reset(from)
-		if n, err := to.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
-			t.Errorf("%s: read %d bytes, %v", of, n, err)
-		}
-		if got := <-cut; !errors.Is(got.err, relay.ErrCut) {
-			t.Errorf("%s: %v", of, got.err)
-		}
-	}
-}
-
-func TestLostStreamIsAReset(t *testing.T) {
-	t.Parallel()
-	s := newStream(t)
-	j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), true)
-	write(t, j.process, []byte("half"))
-	read(t, j.caller, []byte("half"))
-	s.client.Close()
-	if _, err := j.caller.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("read: %v", err)
-	}
-	if got := <-j.atAgent; !errors.Is(got.err, relay.ErrCut) || got.Kept {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestUnansweredIsKept(t *testing.T) {
-	t.Parallel()
-	s := newStream(t)
-	caller, accepted := tcpPair(t)
-	go func() {
-		_, requests, _ := (<-s.incoming).Accept()
-		ssh.DiscardRequests(requests)
-	}()
-	channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, caller, []byte("request"))
-	done := make(chan outcome)
-	go func() {
-		result, err := relay.New(relay.Config{}).Join(relay.Pair{
-			Conn: accepted, Channel: channel, Requests: requests, KeepUnanswered: true,
-		})
-		done <- outcome{result, err}
-	}()
-	s.client.Close()
-	got := <-done
-	if !errors.Is(got.err, relay.ErrCut) || !got.Kept {
-		t.Fatalf("%+v", got)
-	}
-	write(t, accepted, []byte("answer"))
-	read(t, caller, []byte("answer"))
 }
 
 // An answer that ended before the process stopped reading arrives whole.

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"time"
+
 	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -38,6 +40,10 @@ func (j *join) serve() {
 		}
 	}
 	j.credit.close()
+	if !ended {
+		// Who takes no bytes is told of the cut all the same.
+		j.Conn.SetWriteDeadline(time.Now().Add(closeTimeout))
+	}
 }
 
 // ask asks the other side to report what it consumed.
