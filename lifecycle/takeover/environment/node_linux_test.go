@@ -45,7 +45,7 @@ func TestEnvironmentIsTheKubelets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared, links := 0, 0
+	compared, links, forms := 0, 0, map[string]int{}
 	for i := range pods {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("random-%d", i), Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"a.b/c": "an $(A) annotation"}},
@@ -80,6 +80,7 @@ func TestEnvironmentIsTheKubelets(t *testing.T) {
 				t.Errorf("container %s of pod %s: -kubelet +resolved\n%s\n%+v\n%+v", c.Name, pod.Name, diff, c.EnvFrom, c.Env)
 			}
 			compared += len(want)
+			countForms(forms, &c, given)
 			if given["DB_MAIN_SERVICE_HOST"] == service.Spec.ClusterIP {
 				links++
 			}
@@ -95,6 +96,55 @@ func TestEnvironmentIsTheKubelets(t *testing.T) {
 	t.Logf("%d variables of %d containers are the same", compared, pods*containers)
 	if compared < 10*pods*containers || links < containers {
 		t.Errorf("that compares little: %d variables, links in %d containers", compared, links)
+	}
+	for _, form := range []string{"ConfigMap key", "missing ConfigMap key", "Secret key", "missing Secret key", "envFrom", "envFrom of nothing", "field", "resource", "resource of another container", "name that no shell can set", "reference", "reference to a link"} {
+		if forms[form] < 3 {
+			t.Errorf("that compares little: %s occurs %d times", form, forms[form])
+		}
+	}
+}
+
+// countForms counts how variables of a container are declared.
+func countForms(forms map[string]int, c *corev1.Container, given map[string]string) {
+	for _, from := range c.EnvFrom {
+		name := ""
+		if from.ConfigMapRef != nil {
+			name = from.ConfigMapRef.Name
+		} else {
+			name = from.SecretRef.Name
+		}
+		if name == "none" {
+			forms["envFrom of nothing"]++
+		} else {
+			forms["envFrom"]++
+		}
+	}
+	for _, e := range c.Env {
+		_, there := given[e.Name]
+		missing := ""
+		if !there {
+			missing = "missing "
+		}
+		switch from := e.ValueFrom; {
+		case from == nil && strings.Contains(e.Value, "SERVICE_HOST)"):
+			forms["reference to a link"]++
+		case from == nil && strings.Contains(e.Value, "$("):
+			forms["reference"]++
+		case from == nil:
+		case from.ConfigMapKeyRef != nil:
+			forms[missing+"ConfigMap key"]++
+		case from.SecretKeyRef != nil:
+			forms[missing+"Secret key"]++
+		case from.FieldRef != nil:
+			forms["field"]++
+		case from.ResourceFieldRef != nil && from.ResourceFieldRef.ContainerName != "":
+			forms["resource of another container"]++
+		case from.ResourceFieldRef != nil:
+			forms["resource"]++
+		}
+		if there && strings.ContainsAny(e.Name, ".-1") {
+			forms["name that no shell can set"]++
+		}
 	}
 }
 
@@ -170,7 +220,7 @@ func randomContainer(r *rand.Rand) corev1.Container {
 				"spec.nodeName", "spec.serviceAccountName", "status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")}}
 		case 3:
 			of := pick("limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "limits.ephemeral-storage", "requests.ephemeral-storage")
-			selector := &corev1.ResourceFieldSelector{Resource: of, Divisor: resource.MustParse(pick("0", "1"))}
+			selector := &corev1.ResourceFieldSelector{Resource: of, Divisor: resource.MustParse(pick("0", "1")), ContainerName: pick("", "", "c0")}
 			if strings.HasSuffix(of, "memory") && r.IntN(2) == 0 {
 				selector.Divisor = resource.MustParse("1Mi")
 			}
