@@ -79,21 +79,9 @@ func (a application) become(what string, is func(*unstructured.Unstructured) boo
 	a.Helper()
 	ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
 	defer cancel()
-	w, err := a.apps.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + a.namespace})
-	if err != nil {
-		a.Fatal(err)
+	if last, err := devtest.Await(ctx, a.apps.Watch, a.namespace, is); err != nil {
+		a.Fatalf("the Application is not %s: %v: %+v", what, err, last)
 	}
-	defer w.Stop()
-	var last any
-	for e := range w.ResultChan() {
-		if o, ok := e.Object.(*unstructured.Unstructured); ok {
-			if is(o) {
-				return
-			}
-			last = o.Object["status"]
-		}
-	}
-	a.Fatalf("the Application is not %s: %v", what, last)
 }
 
 func (a application) merge(patch string) {

@@ -98,17 +98,12 @@ func TestQuota(t *testing.T) {
 // awaitQuota waits until a quota counts.
 func (b *bench) awaitQuota(name string) {
 	b.Helper()
-	w, err := b.admin.CoreV1().ResourceQuotas(b.namespace).Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
-	if err != nil {
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	counts := func(q *corev1.ResourceQuota) bool { return len(q.Status.Used) > 0 }
+	if _, err := devtest.Await(ctx, b.admin.CoreV1().ResourceQuotas(b.namespace).Watch, name, counts); err != nil {
 		b.Fatal(err)
 	}
-	defer w.Stop()
-	for e := range w.ResultChan() {
-		if q, ok := e.Object.(*corev1.ResourceQuota); ok && len(q.Status.Used) > 0 {
-			return
-		}
-	}
-	b.Fatal("the quota does not count")
 }
 
 // What may not be looked at is a warning.

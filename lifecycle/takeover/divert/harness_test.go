@@ -123,20 +123,9 @@ func (b *bench) await(want func(*appsv1.Deployment) bool) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	w, err := b.admin.AppsV1().Deployments(b.namespace).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=api"})
-	if err != nil {
-		b.Fatal(err)
+	if last, err := devtest.Await(ctx, b.admin.AppsV1().Deployments(b.namespace).Watch, "api", want); err != nil {
+		b.Fatalf("%v: %+v", err, last)
 	}
-	defer w.Stop()
-	var last *appsv1.Deployment
-	for e := range w.ResultChan() {
-		if d, ok := e.Object.(*appsv1.Deployment); ok {
-			if last = d; want(d) {
-				return
-			}
-		}
-	}
-	b.Fatalf("the Deployment did not become as wanted: %+v", last)
 }
 
 // live is the JSON of the Deployment.
