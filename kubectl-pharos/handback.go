@@ -21,6 +21,7 @@ type handbackOptions struct {
 	*shared
 	output  *output
 	force   bool
+	trial   string // as --dry-run says it
 	dryRun  bool
 	reason  string
 	timeout time.Duration
@@ -70,9 +71,9 @@ within --timeout.`,
 	o.output = newOutput(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.force, "force", false, "Hand back whosever takeover the target has, wherever that runs")
-	f.BoolVar(&o.dryRun, "dry-run", false, "Say what would be put back, and write nothing")
 	f.StringVar(&o.reason, "reason", "", "With --force, why, for who has it. Required there")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the target may take to come back. More than 0")
+	dryRunFlag(cmd, &o.trial)
 	return cmd
 }
 
@@ -98,7 +99,9 @@ type handbackedWorkload struct {
 }
 
 func (o *handbackOptions) check() error {
-	var errs []error
+	dryRun, err := checkDryRun(o.trial)
+	o.dryRun = dryRun
+	errs := []error{err}
 	wrong := func(is bool, format string, args ...any) {
 		if is {
 			errs = append(errs, fmt.Errorf(format, args...))

@@ -48,7 +48,7 @@ func TestHandBackDryRun(t *testing.T) {
 		args := []string{"--force", "--dry-run"}
 		want := []string{"Deployment " + ns + "/api", "would be put back: /image, /command"}
 		if output != "" {
-			args, want = append(args, "--output", output), []string{`"dryRun": true`, `"handedBack": false`, `"outcome": "restored"`, `"/command"`, `"user": "ann@desk"`}
+			args, want = []string{"--force", "--dry-run=server", "--output", output}, []string{`"dryRun": true`, `"handedBack": false`, `"outcome": "restored"`, `"/command"`, `"user": "ann@desk"`}
 		}
 		code, out, errOut := handback(args...)
 		for _, text := range want {

@@ -49,11 +49,12 @@ done is undone.
 
 With --events it is for programs: each line of the output is a JSON document of the
 published schema, and so is each of the input, which asks for something. The end of the
-input ends nothing; SIGINT or SIGTERM ends this command, and not the takeover.
+input ends nothing; SIGINT or SIGTERM ends this command, and not the takeover. What
+--dry-run says is printed for programs by --output.
 
 Exit codes: 0 handed back, or left to itself; 1 nothing differs from the target; 3 the
-working tree cannot be run; 5 refused, or the target is somebody else's; 6 not served,
-or not back, within --timeout.`,
+working tree cannot be run; 4 the target cannot be reached; 5 refused, or the target is
+somebody else's; 6 not served, or not back, within --timeout.`,
 		Example: `  # What would be taken over, and what would run?
   kubectl pharos takeover --dry-run
 
@@ -72,7 +73,7 @@ or not back, within --timeout.`,
 		ValidArgsFunction: s.completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
-			return o.run(cmd)
+			return meant(cmd, args, o.run(cmd))
 		},
 	}
 	o.output = newOutput(cmd)

@@ -90,6 +90,16 @@ func guess(cmd *cobra.Command, args []string) []string {
 	return cmd.SuggestionsFor(args[0])
 }
 
+// meant adds to a refusal which subcommand the first of args nearly is, which was taken
+// for the name of something. Before the refusal it may well have been one.
+func meant(cmd *cobra.Command, args []string, err error) error {
+	guesses := guess(cmd, args)
+	if exitCode(err) != exitBlocked || len(guesses) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nIf a command was meant: %s %s", err, cmd.CommandPath(), strings.Join(guesses, " or "))
+}
+
 // usage is what is wrong with a command line, nil if nothing is. Every check of flags and
 // arguments returns it.
 func usage(errs ...error) error {

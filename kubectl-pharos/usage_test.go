@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/pharos-dev/pharos/lifecycle"
 )
 
 // What is wrong with a command line is told programs as just that, and people where the
@@ -23,7 +28,7 @@ func TestUsageIsToldAsSuch(t *testing.T) {
 		"lease release --timeout 0s", "lease release --dry-run=x", "lease break", "lease break --reason x --dry-run=x", "lease renew x", "lease show x",
 		"maintenance on", "maintenance on --reason x --dry-run=x", "maintenance off --dry-run=x",
 		"takeover --dry-run=x", "takeover --silence 1s", "takeover --timeout 0s", "takeover --events --detach", "takeover --dry-run --events", "takeover status x",
-		"handback --force", "handback --reason x", "handback --force --reason x api", "handback --timeout 0s",
+		"handback --force", "handback --reason x", "handback --force --reason x api", "handback --timeout 0s", "handback --dry-run=x",
 		"inventory -A -n x", "inventory --max-ttl 7", "inventory --tier x", "inventory own", "inventory own x/y", "inventory own x --owner ann", "inventory own x/y --owner ann --dry-run=x",
 		"touch", "touch x", "touch x/y --dry-run=x", "extend x/y", "extend x/y --for 7", "retain", "retain x",
 		"reap x", "reap --dry-run=x", "reap --foreign cat", "reap --deletes-per-second 0", "reap --ask-above x",
@@ -43,5 +48,35 @@ func TestUsageIsToldAsSuch(t *testing.T) {
 		if strings.Count(errOut.String(), "\nSee kubectl pharos "+strings.Fields(args)[0]) != 1 || strings.Count(errOut.String(), " --help\n") != 1 {
 			t.Errorf("%s: told people %q", args, errOut.String())
 		}
+	}
+}
+
+// What was taken for the name of a workload, and is refused, may have been a subcommand
+// that is misspelt. Nothing is guessed where it is not near to one, or not refused.
+func TestRefusedNameMayBeACommand(t *testing.T) {
+	t.Parallel()
+	refused, other := fmt.Errorf("no such workload: %w", lifecycle.ErrBlocked), errors.New("x")
+	cmd := &cobra.Command{Use: "takeover"}
+	for _, name := range []string{"attach", "logs", "restart", "status"} {
+		cmd.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	for _, tc := range []struct {
+		args  []string
+		err   error
+		guess string
+	}{
+		{[]string{"statsu"}, refused, "\nIf a command was meant: takeover status"},
+		{[]string{"log"}, refused, "\nIf a command was meant: takeover logs"},
+		{[]string{"storefront"}, refused, ""},
+		{nil, refused, ""},
+		{[]string{"statsu"}, other, ""},
+	} {
+		err := meant(cmd, tc.args, tc.err)
+		if !errors.Is(err, tc.err) || err.Error() != tc.err.Error()+tc.guess {
+			t.Errorf("%q: %v, want %q behind it", tc.args, err, tc.guess)
+		}
+	}
+	if err := meant(cmd, []string{"statsu"}, nil); err != nil {
+		t.Error(err)
 	}
 }
