@@ -102,7 +102,8 @@ func (s *Session) obey(ctx context.Context, c command) (done bool, err error) {
 	return false, nil
 }
 
-// awake looks whose the target is after the machine slept.
+// awake looks whose the target is after the machine slept. What is asked meanwhile is
+// obeyed: the API server may be away for long. errAsked if everything is to be handed back.
 func (s *Session) awake(ctx context.Context) error {
 	s.emit(Event{Type: EventHeld, Reason: "this machine slept: it is looked whether the target is still borrowed"})
 	for {
@@ -119,6 +120,10 @@ func (s *Session) awake(ctx context.Context) error {
 		s.Log.Warn("look at the lease", "err", err)
 		select {
 		case <-s.Clock.After(againAfter):
+		case c := <-s.commands:
+			if done, err := s.obey(ctx, c); done {
+				return err
+			}
 		case <-endOf(s.lost):
 			return context.Cause(s.lost)
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package takeover_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -119,6 +120,24 @@ func TestSleep(t *testing.T) {
 		t.Error("the API server was not asked")
 	}
 	if err := s.HandBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// A hand-back is heard after a sleep also while the API server does not say whose the
+// target is.
+func TestHandBackAfterSleep(t *testing.T) {
+	t.Parallel()
+	clock := newSleeper()
+	s := serve(t, editAPI, func(c *takeover.Config) { c.Clock = clock })
+	is := s.proxy.Add(faultproxy.Rule{Path: regexp.MustCompile(`/leases/`), Do: faultproxy.Cut()})
+	clock.sleep(time.Hour)
+	s.until(takeover.EventHeld, 1)
+	answer := make(chan error, 1)
+	go func() { answer <- s.HandBack(t.Context()) }()
+	s.waitsOut(is)
+	if err := <-answer; err != nil {
 		t.Error(err)
 	}
 	s.Whole(s.before)
