@@ -54,7 +54,11 @@ func (s *Session) giveBack(ctx context.Context) error {
 			return err
 		}
 		if !ours {
-			return errors.Join(s.stopAll(), s.forget())
+			left := s.openLeft(ctx)
+			if again(left) {
+				return left
+			}
+			return errors.Join(left, s.stopAll(), s.forget())
 		}
 		return whileOurs(ctx, s.giveBackOurs, s.lost)
 	})
@@ -197,9 +201,12 @@ func (s *Session) loadForReturn(ctx context.Context) error {
 func (s *Session) returnWorkload(ctx context.Context, i int) error {
 	w := s.doc.Workloads[i]
 	p := s.partOf(w.Diversion)
-	s.mu.Lock()
-	p.returning = true
-	s.mu.Unlock()
+	s.setReturning(p, true)
+	defer func() {
+		if s.doc.Workloads[i].State != journal.HandedBack {
+			s.setReturning(p, false)
+		}
+	}()
 	var slow error
 	if w.State == journal.Diverting {
 		r, err := s.writer.Restore(ctx, w.Diversion)
@@ -216,6 +223,13 @@ func (s *Session) returnWorkload(ctx context.Context, i int) error {
 	}
 	err := s.save(ctx, func(d *journal.Document) { d.Workloads[i].State = journal.HandedBack })
 	return errors.Join(err, slow, s.stopPart(p))
+}
+
+// setReturning keeps whether a workload is being handed back.
+func (s *Session) setReturning(p *part, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.returning = is
 }
 
 // returnPart hands one workload of several back, while the session goes on.
@@ -254,7 +268,7 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 		return err
 	})
 	if errors.Is(err, lease.ErrLost) && res.Released && len(s.doc.Workloads) == 0 {
-		err = nil // it had not been acquired
+		err = s.openLeft(ctx) // it had not been acquired, or has ended
 	}
 	if res.Released && passes(err) {
 		err = s.see(ctx) // nothing is left to be done
@@ -263,6 +277,16 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 		s.emit(Event{Type: EventReturned, Covers: res.Lease.Covers})
 	}
 	return res.Released, err
+}
+
+// openLeft opens what a lease has left closed that is the session's no more, and waits
+// until what that covered is as it is declared.
+func (s *Session) openLeft(ctx context.Context) error {
+	if !slices.Contains(journal.Steps()[slices.Index(journal.Steps(), journal.Leased):], s.doc.Step) {
+		return nil
+	}
+	_, err := s.Lifecycle.FinishHandBack(ctx, lifecycle.HandBackRequest{Timeout: s.Timeout})
+	return err
 }
 
 // see waits until the target is what the receipt says, which an outage kept from being

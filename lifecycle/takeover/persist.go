@@ -22,14 +22,14 @@ const longestPause = 10 * time.Second
 // Each time it says what it waits for. What is done has to be such that it can be done
 // again.
 func (s *Session) persist(ctx context.Context, limit time.Duration, passing func(error) bool, do func(context.Context) error) error {
-	var began time.Duration
+	began := time.Duration(-1) // until it fails
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do(ctx)
 		if err == nil || ctx.Err() != nil || !passing(err) {
 			return err
 		}
 		now := s.Clock.Awake()
-		if pause == firstPause {
+		if began < 0 {
 			began = now
 		}
 		text := "it goes on when this has passed: " + err.Error()

@@ -96,11 +96,12 @@ func (s *Session) run(ctx context.Context, names []string) error {
 	case s.doc.Session == "":
 		return err // nothing was begun
 	case len(s.doc.Workloads) > 0 && s.broken(err) != nil:
-		return s.broken(err) // what is there is not ours any more
-	case len(s.doc.Workloads) > 0 && errors.Is(err, lease.ErrHeld):
+		err = s.broken(err) // what is there is not ours any more
+		s.answer(err)
 		return err
-	case resumed && again(err):
-		return err // it goes on when the target can be reached
+	case len(s.doc.Workloads) > 0 && errors.Is(err, lease.ErrHeld), resumed && again(err):
+		s.answer(err) // it goes on when the target is free, or can be reached
+		return err
 	case errors.Is(err, errAsked):
 		err = nil
 	}

@@ -18,6 +18,9 @@ var (
 	// ErrGone is returned when the Deployment does not exist, or when the one of this
 	// name is another one.
 	ErrGone = errors.New("it is not there any more")
+	// ErrNotDelivered is returned when the Deployment is not marked any more as delivered
+	// to the target. Nothing was written.
+	ErrNotDelivered = errors.New("it is not the target's")
 	// ErrRejected is matched by every *RejectedError.
 	ErrRejected = errors.New("the cluster does not accept it")
 )

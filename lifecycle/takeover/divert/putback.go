@@ -18,8 +18,9 @@ import (
 // It may be called again, also after it was killed at any point, and by several at
 // once: it goes on with what is left. That a Deployment is gone, or runs something else
 // by now, is no error: see Restoration.Outcome. Errors: ErrRejected if the API server
-// does not accept it; the Guard's; ErrChanged if others write all the time. After an
-// error the workload may be restored.
+// does not accept it; ErrNotDelivered if it has the agent and is not the target's any
+// more; the Guard's; ErrChanged if others write all the time. After an error the
+// workload may be restored.
 func (w *Writer) Restore(ctx context.Context, d Diversion) (Restoration, error) {
 	var all Restoration
 	var cause error // why the last write failed
@@ -67,9 +68,9 @@ func (w *Writer) next(ctx context.Context, d Diversion) (deployment, Restoration
 	}
 	r, err := restore(o, d)
 	switch label := o.Labels[keys.Target]; {
-	case err == nil && w.config.Target != "" && w.config.Target != label && r.Outcome != OutcomeGone:
-		reason := fmt.Sprintf("%s is not delivered to target %s: its label %s is %q", d.Subject, w.config.Target, keys.Target, label)
-		return o, Restoration{Outcome: OutcomeReplaced, Reason: reason}, nil, nil
+	case err == nil && r.Patch != nil && w.config.Target != "" && w.config.Target != label:
+		return o, r, nil, fmt.Errorf("restore %s, which has the agent: %w: its label %s is %q, not %q\nPut the label back, or have the target deliver it: kubectl pharos reconcile",
+			d.Subject, ErrNotDelivered, keys.Target, label, w.config.Target)
 	case err != nil || r.Patch != nil:
 		return o, r, r.Patch, err
 	case r.Outcome == OutcomeGone:

@@ -140,12 +140,16 @@ func TestAnotherTargets(t *testing.T) {
 	b := newBench(t)
 	d := b.diverted()
 	was := b.live()
-	r := b.restore(b.writer(b.cluster.Config(), func(c *divert.Config) { c.Target = "prod" }), d)
-	if r.Outcome != divert.OutcomeReplaced || !strings.Contains(r.Reason, "not delivered to target prod") || spec(t, b.live()) != spec(t, was) {
-		t.Errorf("got %+v", r)
+	prod := b.writer(b.cluster.Config(), func(c *divert.Config) { c.Target = "prod" })
+	r, err := prod.Restore(t.Context(), d)
+	if !errors.Is(err, divert.ErrNotDelivered) || !strings.Contains(err.Error(), `is "devbox", not "prod"`) || spec(t, b.live()) != spec(t, was) {
+		t.Errorf("got %+v, %v", r, err)
 	}
 	if r := b.restore(b.writer(b.cluster.Config(), func(c *divert.Config) { c.Target = "devbox" }), d); r.Outcome != divert.OutcomeRestored {
 		t.Errorf("got %+v", r)
+	}
+	if r := b.restore(prod, d); r.Outcome != divert.OutcomeWhole {
+		t.Errorf("what has no agent is %+v", r)
 	}
 }
 
