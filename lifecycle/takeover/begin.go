@@ -64,8 +64,9 @@ func (s *Session) choose(facts Facts, names []string) Plan {
 		return plan
 	}
 	for _, w := range plan.Workloads {
-		why := facts.Controller.Why
-		if facts.Controller.Name == "" {
+		controller := facts.Controller.in(w.Namespace)
+		why := controller.Why
+		if controller.Name == "" {
 			why = "only a controller does that, and " + w.Returns + " puts it back when the lease ends"
 		}
 		if why != "" {

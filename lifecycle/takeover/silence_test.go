@@ -20,17 +20,29 @@ func TestSilenceThatNobodyHears(t *testing.T) {
 	s := takeovertest.NewShop(t, devtest.Cluster(t))
 	before := s.Specs()
 	s.Write(editAPI)
+	delivers := func(f *takeover.Facts) {
+		const app = "Application argocd/shop"
+		f.Applications = map[string]takeover.Healer{app: {Name: app}}
+		for i := range f.Declared {
+			f.Declared[i].By = app
+		}
+	}
 	for name, tt := range map[string]struct {
 		change func(*takeover.Facts)
 		want   string
 	}{
 		"Argo CD delivers": {func(f *takeover.Facts) {
-			const app = "Application argocd/shop"
-			f.Controller, f.Applications = takeover.Healer{}, map[string]takeover.Healer{app: {Name: app}}
-			for i := range f.Declared {
-				f.Declared[i].By = app
-			}
+			delivers(f)
+			f.Controller = takeover.Healer{}
 		}, "Application argocd/shop puts it back when the lease ends"},
+		"the controller has no rights there": {func(f *takeover.Facts) {
+			delivers(f)
+			f.Controller.Namespaces = []string{"elsewhere"}
+		}, "it has no rights in namespace " + s.Namespace},
+		"the controller is not there": {func(f *takeover.Facts) {
+			delivers(f)
+			f.Controller.Why = "none of its pods is ready"
+		}, "none of its pods is ready"},
 		"the controller hears": {func(*takeover.Facts) {}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
