@@ -33,6 +33,8 @@ type Config struct {
 	// Linger is how long the end of the session is kept for somebody to ask for it, if
 	// nobody has yet. The default is 10 seconds.
 	Linger time.Duration
+	// Patience is how long a client may take to read a line. The default is 10 seconds.
+	Patience time.Duration
 	// Now tells the time. The default is time.Now.
 	Now func() time.Time
 	// Log receives what is no event. The default discards.
@@ -64,8 +66,6 @@ const (
 	keptEvents = 20_000
 	// longestRequest is that of a line of a client.
 	longestRequest = 64 << 10
-	// patience is how long a client may take to read a line.
-	patience = 10 * time.Second
 	// acceptAgain is how long nobody is let in where that failed.
 	acceptAgain = 100 * time.Millisecond
 	// mostClients may be connected, and mostRequests of one be under way.
@@ -80,6 +80,9 @@ func Listen(c Config) (*Server, error) {
 	}
 	if c.Linger == 0 {
 		c.Linger = 10 * time.Second
+	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -168,7 +171,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(patience): // somebody reads slowly
+	case <-time.After(s.Patience): // somebody reads slowly
 	}
 	quit()
 	clients.Wait()
@@ -326,7 +329,7 @@ func (c *client) send(l Line) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err := c.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.conn.SetWriteDeadline(time.Now().Add(c.Patience)); err != nil {
 		return err
 	}
 	if _, err = c.conn.Write(append(doc, '\n')); err != nil {

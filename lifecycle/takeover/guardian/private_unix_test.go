@@ -1,0 +1,102 @@
+//go:build unix
+
+package guardian_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A folder that others may look into is closed to them, and what is in it is private.
+func TestGuardianPrivate(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "takeover")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r := role{Idle: true, Folder: folder}
+	c, err := r.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(c.PID(), syscall.SIGKILL) }()
+	for path, mode := range map[string]os.FileMode{"": 0o700, "guardian.sock": 0o600, "guardian.json": 0o600, "guardian.log": 0o600} {
+		info, err := os.Stat(filepath.Join(folder, path))
+		if err != nil && path == "guardian.sock" {
+			continue // its path is too long on this machine, and it is elsewhere
+		}
+		if err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%q is %v, %v", path, info.Mode(), err)
+		}
+	}
+	if os.Getuid() != 0 {
+		return // only root can be another user as well
+	}
+	// Another user gets nothing even where the modes would let them.
+	var place struct{ Socket string }
+	doc, err := os.ReadFile(filepath.Join(folder, "guardian.json"))
+	if err != nil || json.Unmarshal(doc, &place) != nil {
+		t.Fatal(err, string(doc))
+	}
+	for path := filepath.Dir(place.Socket); path != "/" && path != os.TempDir(); path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(place.Socket, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(filepath.Dir(place.Socket), "ask")
+	if err := copyProgram(program); err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[uint32]string{0: `"type":"status"`, 65534: ""} {
+		cmd := exec.Command(program)
+		task, _ := json.Marshal(role{Ask: place.Socket})
+		cmd.Env = append(os.Environ(), roleEnv+"="+string(task))
+		cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.CombinedOutput()
+		if got := string(out); err != nil || (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("user %d is told %q, %v", uid, got, err)
+		}
+	}
+}
+
+// copyProgram copies this program to where every user may run it.
+func copyProgram(to string) error {
+	from, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(to, data, 0o755), os.Chmod(to, 0o755))
+}
+
+// askStatus prints what a socket answers to whom this process is.
+func (r role) askStatus() error {
+	conn, err := net.Dial("unix", r.Ask)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, `{"version":1,"op":"status"}`+"\n")
+	line, _ := bufio.NewReader(conn).ReadString('\n')
+	fmt.Print(line)
+	return nil
+}
