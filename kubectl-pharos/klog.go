@@ -13,26 +13,36 @@ import (
 
 // klogLevel is the flag -v. The client libraries log with klog, to stderr:
 // without the flag all of it is discarded, since whatever matters comes back as
-// an error too.
-type klogLevel struct{ flags *flag.FlagSet }
+// an error too. klog is the process's: commands that run in one process at the same time
+// touch it only with the flag.
+type klogLevel struct{}
 
-func addKlog(flags *pflag.FlagSet) {
-	l := &klogLevel{flags: flag.NewFlagSet("klog", flag.ContinueOnError)}
-	klog.InitFlags(l.flags)
-	_ = l.flags.Set("logtostderr", "false")
-	_ = l.flags.Set("one_output", "true")
-	_ = l.flags.Set("stderrthreshold", "FATAL")
+// quietKlog discards what is logged with klog, until the flag is set.
+func quietKlog() {
+	flags := klogFlags()
+	_ = flags.Set("logtostderr", "false")
+	_ = flags.Set("one_output", "true")
+	_ = flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
-	flags.VarP(l, "v", "v", "Log what is asked of the API server, as kubectl does: 6 is each request, 8 also what it says")
 }
 
-func (l *klogLevel) String() string { return "0" }
+func klogFlags() *flag.FlagSet {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	return flags
+}
 
-func (l *klogLevel) Type() string { return "level" }
+func addKlog(flags *pflag.FlagSet) {
+	flags.VarP(klogLevel{}, "v", "v", "Log what is asked of the API server, as kubectl does: 6 is each request, 8 also what it says")
+}
+
+func (klogLevel) String() string { return "0" }
+
+func (klogLevel) Type() string { return "level" }
 
 // Set shows the logs up to a level.
-func (l *klogLevel) Set(level string) error {
-	if err := l.flags.Set("v", level); err != nil {
+func (klogLevel) Set(level string) error {
+	if err := klogFlags().Set("v", level); err != nil {
 		return fmt.Errorf("must be a number")
 	}
 	klog.SetOutput(withoutPasswords{os.Stderr})
