@@ -201,7 +201,7 @@ func TestSchemaOfAll(t *testing.T) {
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	known := map[reflect.Type]any{
-		reflect.TypeFor[time.Time](): time.Now(), reflect.TypeFor[journal.Step](): journal.Serving, reflect.TypeFor[journal.State](): journal.Diverting,
+		reflect.TypeFor[time.Time](): time.Now(), reflect.TypeFor[journal.Step](): journal.Serving, reflect.TypeFor[takeover.State](): takeover.StateServing,
 		reflect.TypeFor[runtime.Phase](): runtime.Serving, reflect.TypeFor[runtime.EventType](): runtime.EventReady,
 	}
 	if is, ok := known[v.Type()]; ok {
