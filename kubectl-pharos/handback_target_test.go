@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -63,6 +66,44 @@ func TestHandBackDryRun(t *testing.T) {
 	// This checkout has taken nothing over.
 	if code, _, errOut := handback("--dry-run"); code != exitNotSo || !strings.Contains(errOut, "there is nothing to hand back") {
 		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+// The lease of a takeover is not released without it: the agents would stay. With --force
+// both are handed back.
+func TestLeaseOfATakeoverIsNotReleased(t *testing.T) {
+	t.Parallel()
+	dir, ns, handback := leftTakenOver(t)
+	c := devtest.Cluster(t)
+	kubeconfig := devtest.Kubeconfig(t, c.Config())
+	_, holder, _ := plugin(t, kubeconfig, "lease", "show", "--repo", dir, "--output", "jsonpath={.holder}")
+	for _, flags := range [][]string{{"--no-wait"}, {"--dry-run"}, {}} {
+		args := append([]string{"lease", "release", "--repo", dir, "--holder", holder}, flags...)
+		code, _, errOut := plugin(t, kubeconfig, args...)
+		if code != exitBlocked || !strings.Contains(errOut, "takeover of ann@desk") || !strings.Contains(errOut, "kubectl pharos handback --force --reason TEXT") {
+			t.Errorf("%q: exit code %d: %s", flags, code, errOut)
+		}
+	}
+	if _, after, _ := plugin(t, kubeconfig, "lease", "show", "--repo", dir, "--output", "jsonpath={.holder}"); holder == "" || after != holder {
+		t.Errorf("the holder was %q, and is %q", holder, after)
+	}
+	if image := imageIn(t, c, ns); image != agentImage {
+		t.Errorf("the image is %s", image)
+	}
+	if code, _, errOut := handback("--force", "--reason", "her laptop is gone"); code != exitDone {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+// Who wants to deliver while somebody has a takeover is told how that is handed back, and
+// not to release its lease.
+func TestHeldByATakeover(t *testing.T) {
+	t.Parallel()
+	held := &lease.HeldError{Target: "devbox", State: lease.State{Held: true, Mode: lease.ModeBorrow, Holder: "H", User: "ann@desk", Purpose: "takeover of shop/api"}}
+	blocked := &lifecycle.BlockedError{Reason: held.Error(), Next: "kubectl pharos lease release", Err: held}
+	err := (&shared{}).orOurs(blocked)
+	if text := err.Error(); !errors.Is(err, lifecycle.ErrBlocked) || strings.Contains(text, "lease release") || !strings.Contains(text, "kubectl pharos handback --force --reason TEXT") {
+		t.Error(text)
 	}
 }
 

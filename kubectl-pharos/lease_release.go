@@ -93,6 +93,9 @@ func (o *leaseReleaseOptions) release(ctx context.Context, t standard.Target, so
 		now, err = l.Lease.Inspect(ctx)
 		err = lifecycle.TargetError(err)
 	}
+	if err == nil && now.Holder == holder {
+		err = notOfTakeover(ctx, t, so, now)
+	}
 	a.leaseFields = leaseOf(now)
 	switch {
 	case err != nil:

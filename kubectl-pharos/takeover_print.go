@@ -145,7 +145,7 @@ func processLines(e runtime.Event) []string {
 	case runtime.EventBuildFailed:
 		lines := say("the build failed; what ran before goes on")
 		if e.PID == 0 {
-			lines = say("the build failed, and nothing runs until an edit mends it")
+			lines = say("the build failed, and nothing runs")
 		}
 		for _, b := range e.Problems {
 			lines = append(lines, "  "+problemLine(b))

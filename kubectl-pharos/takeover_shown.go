@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
@@ -29,6 +30,25 @@ type takenOverFields struct {
 	State     journal.State `json:"state"`
 }
 
+// takeoverPurpose begins what the lease of a takeover says that it is for.
+const takeoverPurpose = "takeover of "
+
+// handTakeoverBack is what helps who waits for the lease of a takeover: without it, its
+// workloads would stay as they are.
+const handTakeoverBack = "Hand the takeover back, in the checkout in which it was begun: kubectl pharos handback\n" +
+	"From anywhere else, which is said to who has it: kubectl pharos handback --force --reason TEXT"
+
+// notOfTakeover refuses to release a lease that is a takeover's. Who may not read of the
+// takeover is not refused: a lease of another purpose has to be released all the same.
+func notOfTakeover(ctx context.Context, t standard.Target, so standard.Options, l lease.State) error {
+	doc, err := standard.TakeoverOf(ctx, t, so)
+	if err == nil && l.Held && doc.Holder == l.Holder {
+		return &lifecycle.BlockedError{Reason: fmt.Sprintf("the lease of target %q belongs to the takeover of %s, which is handed back with it or not at all", t.Name, doc.User),
+			Holder: l.Who(), Mode: string(l.Mode), Until: l.Expires, Next: handTakeoverBack}
+	}
+	return nil
+}
+
 // takeoverOn is the takeover for which a target is borrowed; nil where it is free, or
 // borrowed for something else. Who may not read the session is told what the lease says.
 func takeoverOn(ctx context.Context, t standard.Target, so standard.Options, l lease.State) *takeoverFields {
@@ -40,7 +60,7 @@ func takeoverOn(ctx context.Context, t standard.Target, so standard.Options, l l
 	switch {
 	case errors.Is(err, journal.ErrNone):
 		return nil
-	case err != nil && !strings.HasPrefix(l.Purpose, "takeover of "):
+	case err != nil && !strings.HasPrefix(l.Purpose, takeoverPurpose):
 		return nil
 	case err != nil:
 		f.Unknown = err.Error()
