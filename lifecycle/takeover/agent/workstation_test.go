@@ -60,6 +60,12 @@ func newSession(signer ssh.Signer, ports ...wire.Port) wire.Session {
 // start runs an agent on loopback.
 func start(t testing.TB, edit func(*wire.Session), ports ...wire.Port) *fixture {
 	t.Helper()
+	return startListening(t, edit, func(_ string, l net.Listener) net.Listener { return l }, ports...)
+}
+
+// startListening has the agent accept from what it makes of its listeners.
+func startListening(t testing.TB, edit func(*wire.Session), with func(address string, l net.Listener) net.Listener, ports ...wire.Port) *fixture {
+	t.Helper()
 	signer := newSigner(t)
 	f := &fixture{
 		t: t, signer: signer, session: newSession(signer, ports...),
@@ -72,11 +78,12 @@ func start(t testing.TB, edit func(*wire.Session), ports ...wire.Port) *fixture 
 	listening := make(chan struct{}, 1+len(f.session.Ports))
 	f.run(func(_ context.Context, address string) (net.Listener, error) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err == nil {
-			f.addresses[address] = l.Addr().String()
-			listening <- struct{}{}
+		if err != nil {
+			return nil, err
 		}
-		return l, err
+		f.addresses[address] = l.Addr().String()
+		listening <- struct{}{}
+		return with(address, l), nil
 	})
 	for range 1 + len(f.session.Ports) {
 		<-listening

@@ -29,9 +29,9 @@ func (b *buffer) next(r *Relay, limit int) []byte {
 	return b.small[:min(limit, size)]
 }
 
-// used says that n of size bytes were read: much more than fits in a small buffer has
-// more behind it.
-func (b *buffer) used(n, size int) { b.full = n >= min(size, 2*smallBuffer) }
+// used says that n of size bytes were read: much more than fits in a small buffer, or
+// as much as fits, has more behind it.
+func (b *buffer) used(n, size int) { b.full = n >= min(size-slack, 2*smallBuffer) }
 
 // most is the size that it may have, a power of two.
 func (b *buffer) most(r *Relay) int {

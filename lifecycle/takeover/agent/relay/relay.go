@@ -29,6 +29,9 @@ const (
 	reportEvery = 64 << 10
 	smallBuffer = 512
 	bigBuffer   = 32 << 10
+	// slack is how much of a buffer a connection may keep for itself, as one does whose
+	// frames are followed.
+	slack = 16
 	// bigDirections is how many directions may have big buffers, each until its pair
 	// ends, since SSH keeps a packet of the size for a channel. The others share as
 	// many bytes.
