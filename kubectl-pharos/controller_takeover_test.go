@@ -30,6 +30,14 @@ const (
 // takenOver has somebody take the Deployment api over, whose lease is over then.
 func takenOver(t *testing.T, c *devenv.Cluster, ns string) {
 	t.Helper()
+	if err := taking(t, c, ns).Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taking is takenOver by somebody who still has the lease.
+func taking(t *testing.T, c *devenv.Cluster, ns string) *lease.Held {
+	t.Helper()
 	ctx, apps := t.Context(), devtest.Client(t, c.Config()).AppsV1()
 	declared := fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"api","labels":{"pharos.dev/target":"devbox"}},
 		"spec":{"replicas":1,"selector":{"matchLabels":{"app":"api"}},"template":{"metadata":{"labels":{"app":"api"}},"spec":{"containers":[{"name":"api","image":%q,"command":["/bin/api"]}]}}}}`, deliveredImage)
@@ -74,12 +82,10 @@ func takenOver(t *testing.T, c *devenv.Cluster, ns string) {
 	if err == nil {
 		err = writer.Divert(ctx, d)
 	}
-	if err == nil {
-		err = held.Release(ctx)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return held
 }
 
 // imageIn is that of the Deployment api.

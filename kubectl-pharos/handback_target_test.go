@@ -17,9 +17,9 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
-// leftTakenOver is a repository of a target whose Deployment api somebody has taken over who
-// is gone.
-func leftTakenOver(t *testing.T) (dir, ns string, handback func(args ...string) (code int, out, errOut string)) {
+// leftTakenOver is a repository of a target whose Deployment api somebody has taken over, who
+// is gone or still has the lease.
+func leftTakenOver(t *testing.T, gone bool) (dir, ns string, handback func(args ...string) (code int, out, errOut string)) {
 	t.Helper()
 	c := devtest.Cluster(t)
 	ns = devtest.Namespace(t, c)
@@ -35,7 +35,12 @@ spec:
   registry: {push: "127.0.0.1:1/shop", insecure: true}
   overlay: gitops
 `, "gitops/kustomization.yaml": "resources: []\n"})
-	takenOver(t, c, ns)
+	held := taking(t, c, ns)
+	if gone {
+		if err := held.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	kubeconfig := devtest.Kubeconfig(t, c.Config())
 	return dir, ns, func(args ...string) (int, string, string) {
 		t.Helper()
@@ -46,7 +51,7 @@ spec:
 // A dry run says what would be put back, and writes nothing.
 func TestHandBackDryRun(t *testing.T) {
 	t.Parallel()
-	_, ns, handback := leftTakenOver(t)
+	_, ns, handback := leftTakenOver(t, true)
 	for _, output := range []string{"", "json"} {
 		args := []string{"--force", "--dry-run"}
 		want := []string{"Deployment " + ns + "/api", "would be put back: /image, /command"}
@@ -73,7 +78,7 @@ func TestHandBackDryRun(t *testing.T) {
 // both are handed back.
 func TestLeaseOfATakeoverIsNotReleased(t *testing.T) {
 	t.Parallel()
-	dir, ns, handback := leftTakenOver(t)
+	dir, ns, handback := leftTakenOver(t, false)
 	c := devtest.Cluster(t)
 	kubeconfig := devtest.Kubeconfig(t, c.Config())
 	_, holder, _ := plugin(t, kubeconfig, "lease", "show", "--repo", dir, "--output", "jsonpath={.holder}")
@@ -109,7 +114,7 @@ func TestHeldByATakeover(t *testing.T) {
 
 func TestHandBackByForce(t *testing.T) {
 	t.Parallel()
-	_, ns, handback := leftTakenOver(t)
+	_, ns, handback := leftTakenOver(t, true)
 	if code, _, errOut := handback("--force", "--reason", "her laptop is gone"); code != exitDone || !strings.Contains(errOut, ns+"/api") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
@@ -125,7 +130,7 @@ func TestHandBackByForce(t *testing.T) {
 // the way any more.
 func TestHandBackOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	dir, ns, handback := leftTakenOver(t)
+	dir, ns, handback := leftTakenOver(t, true)
 	secrets := devtest.Client(t, devtest.Cluster(t).Config()).CoreV1().Secrets(ns)
 	if _, err := secrets.Patch(t.Context(), journal.ObjectName("devbox"), types.MergePatchType, []byte(`{"stringData":{"session.json":"{"}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
