@@ -38,7 +38,7 @@ func (b *buffer) most(r *Relay) int {
 	if !b.allowed {
 		if b.allowed = r.big.Add(1) <= bigDirections; !b.allowed {
 			r.big.Add(-1)
-			share := bigDirections * bigBuffer / int(max(1, r.open.Load()))
+			share := othersShare / int(max(1, r.open.Load()))
 			size := bigBuffer / 2
 			for size > max(share, smallBuffer) {
 				size /= 2

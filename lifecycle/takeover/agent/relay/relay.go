@@ -26,16 +26,21 @@ const (
 )
 
 const (
-	reportEvery = 64 << 10
+	// reportEvery is how often the other side is told what was consumed, unless it asks: each
+	// report takes the way of a packet, so that many cost as much as the bytes.
+	reportEvery = 256 << 10
 	smallBuffer = 512
 	bigBuffer   = 32 << 10
 	// slack is how much of a buffer a connection may keep for itself, as one does whose
 	// frames are followed.
 	slack = 16
 	// bigDirections is how many directions may have big buffers, each until its pair
-	// ends, since SSH keeps a packet of the size for a channel. The others share as
-	// many bytes.
+	// ends, since SSH keeps a packet of the size for a channel.
 	bigDirections = 32
+	// othersShare is what each of the others may have, divided by how many pairs are
+	// open then. So the n-th has an n-th of it at most, and all of them, up to
+	// thousands, no more than a few times as much together.
+	othersShare = bigDirections * bigBuffer / 4
 )
 
 // Config says how much memory connections may take.
