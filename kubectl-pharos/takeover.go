@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -204,9 +205,22 @@ func (o *takeoverOptions) joins(cmd *cobra.Command, client *guardian.Client) {
 // relay is the protocol for programs.
 func (o *takeoverOptions) relay(ctx context.Context, client *guardian.Client) error {
 	p, write := &takeoverProgress{w: io.Discard}, newLines(o.Out)
-	requests, stop := readRequests(ctx, o.In, write)
+	told, stop := context.WithCancel(ctx)
 	defer stop()
+	// The session's own first line is the first.
+	begun := make(chan struct{})
+	requests, ignore := readRequests(told, o.In, func(l guardian.Line) error {
+		select {
+		case <-begun:
+			return write(l)
+		case <-told.Done():
+			return context.Cause(told)
+		}
+	})
+	defer ignore()
+	first := sync.OnceFunc(func() { close(begun) })
 	err := client.Attach(ctx, requests, func(l guardian.Line) error {
+		defer first()
 		if l.Event != nil {
 			p.event(*l.Event)
 		}

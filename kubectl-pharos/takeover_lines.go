@@ -33,8 +33,8 @@ const longestRequest = 64 << 10
 func readRequests(ctx context.Context, in io.Reader, answer func(guardian.Line) error) (requests <-chan guardian.Request, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	found := make(chan guardian.Request)
-	refuse := func(err error) {
-		_ = answer(guardian.Line{Version: guardian.Version, Type: guardian.LineAnswer, Error: err.Error(), Class: "usage"}) // who does not read is noticed elsewhere
+	refuse := func(id string, err error) {
+		_ = answer(guardian.Refusal(id, err)) // who does not read is noticed elsewhere
 	}
 	go func() {
 		defer close(found)
@@ -45,13 +45,13 @@ func readRequests(ctx context.Context, in io.Reader, answer func(guardian.Line) 
 				for errors.Is(err, bufio.ErrBufferFull) {
 					_, err = lines.ReadSlice('\n')
 				}
-				refuse(fmt.Errorf("the request has more than %d bytes", longestRequest))
+				refuse("", fmt.Errorf("the request has more than %d bytes", longestRequest))
 				line = nil
 			}
 			if line = bytes.TrimSpace(line); len(line) > 0 {
 				r, perr := guardian.ParseRequest(line)
 				if perr != nil {
-					refuse(perr)
+					refuse(r.ID, perr)
 				} else {
 					select {
 					case found <- r:

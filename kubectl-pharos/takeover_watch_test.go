@@ -16,14 +16,14 @@ func TestReadRequests(t *testing.T) {
 	done := make(chan struct{})
 	requests, stop := readRequests(t.Context(), strings.NewReader(`
 {"version":1,"op":"handback","workload":["shop/api"]}
-{"version":7,"op":"handback"}
+{"version":7,"op":"handback","id":"old"}
 {"op":"handback"}
 {"version":1,"op":"shell"}
 nonsense
 `+strings.Repeat("x", 200_000)+`
 {"version":1,"op":"handback","workloads":["shop/api"],"id":"one"}
 `+"\x00\xff\n\r\n"+`{"version":1,"op":"status","id":"two"}`), func(l guardian.Line) error {
-		answers = append(answers, fmt.Sprint(l.Version, l.Type, l.Class, " ", l.Error))
+		answers = append(answers, fmt.Sprint(l.Version, l.Type, l.Class, " ", l.Error, " ", l.ID))
 		return nil
 	})
 	defer stop()
@@ -38,7 +38,7 @@ nonsense
 	if fmt.Sprint(got) != "[one[shop/api] two[]]" {
 		t.Errorf("the requests are %q", got)
 	}
-	for i, want := range []string{"unknown field", "version 7", "version 0", `"shell" is nothing`, "cannot be read", "more than 65536 bytes", "cannot be read"} {
+	for i, want := range []string{"unknown field", "speaks 1 old", "version 0", `"shell" is nothing`, "cannot be read", "more than 65536 bytes", "cannot be read"} {
 		if i >= len(answers) || !strings.HasPrefix(answers[i], "1answerusage ") && !strings.HasPrefix(answers[i], "1 answer usage ") || !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d of %q is not about %s", i, answers, want)
 		}

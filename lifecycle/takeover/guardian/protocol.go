@@ -76,9 +76,10 @@ type Line struct {
 // Status is how a guardian and its session are.
 type Status struct {
 	takeover.Status
-	// PID is the guardian's process, and Started since when it runs.
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
+	// PID is the guardian's process, and Started since when it runs; neither is there
+	// for a session that was interrupted.
+	PID     int       `json:"pid,omitempty"`
+	Started time.Time `json:"started,omitzero"`
 }
 
 // LogLine is a line that something has printed.

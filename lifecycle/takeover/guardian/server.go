@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +67,8 @@ const (
 	keptEvents = 20_000
 	// longestRequest is that of a line of a client.
 	longestRequest = 64 << 10
+	// longestID is that of a Request.
+	longestID = 64
 	// acceptAgain is how long nobody is let in where that failed.
 	acceptAgain = 100 * time.Millisecond
 	// mostClients may be connected, and mostRequests of one be under way.
@@ -220,7 +223,7 @@ func (s *Server) accept(ctx context.Context, clients *sync.WaitGroup) {
 		case free <- struct{}{}:
 		default:
 			clients.Go(func() {
-				c.refuse(fmt.Errorf("%d clients are connected, and no more can be", mostClients))
+				c.send(Refusal("", fmt.Errorf("%d clients are connected, and no more can be", mostClients)))
 				_ = conn.Close()
 			})
 			continue
@@ -247,8 +250,13 @@ type client struct {
 }
 
 // refuse answers what is no request.
-func (c *client) refuse(err error) error {
-	return c.send(Line{Type: LineAnswer, Error: err.Error(), Class: "usage"})
+// Refusal is the answer to a line that is no request; id is what was read of it, if it is
+// not too long.
+func Refusal(id string, err error) Line {
+	if len(id) > longestID {
+		id = ""
+	}
+	return Line{Version: Version, Type: LineAnswer, ID: id, Error: err.Error(), Class: "usage"}
 }
 
 // serve reads requests until the client has no more of them.
@@ -264,7 +272,7 @@ func (c *client) serve(ctx context.Context) error {
 		}
 		r, err := ParseRequest(lines.Bytes())
 		if err != nil {
-			if err := c.refuse(err); err != nil {
+			if err := c.send(Refusal(r.ID, err)); err != nil {
 				return err
 			}
 			continue
@@ -289,12 +297,21 @@ func (c *client) serve(ctx context.Context) error {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return c.refuse(fmt.Errorf("the request has more than %d bytes", longestRequest))
+		return c.send(Refusal("", fmt.Errorf("the request has more than %d bytes", longestRequest)))
 	case err != nil:
 		return err
 	}
 	c.own.Wait() // it asks for nothing more, and may still read
 	return nil
+}
+
+// all names them for people.
+func all(ops []Op) string {
+	names := make([]string, len(ops))
+	for i, op := range ops {
+		names[i] = string(op)
+	}
+	return strings.Join(names, ", ")
 }
 
 // ParseRequest reads a line to a guardian. What it does not know is refused: a misspelt
@@ -312,11 +329,11 @@ func ParseRequest(line []byte) (Request, error) {
 	if r.Version != Version {
 		return r, fmt.Errorf("the request is of version %d, and this guardian speaks %d", r.Version, Version)
 	}
-	if len(r.ID) > 64 {
-		return r, errors.New("the request's id has more than 64 bytes")
+	if len(r.ID) > longestID {
+		return r, fmt.Errorf("the request's id has more than %d bytes", longestID)
 	}
 	if !slices.Contains(ops, r.Op) {
-		return r, fmt.Errorf("%q is nothing that can be asked for: op is one of %q", r.Op, ops)
+		return r, fmt.Errorf("%q is nothing that can be asked for: op is one of %s", r.Op, all(ops))
 	}
 	return r, nil
 }
