@@ -93,7 +93,9 @@
 // # Rights
 //
 // Those of a lease, of reading the target's receipts and, where Argo CD delivers, of its
-// gate (package lease and lease/argocd); and
+// gate (package lease and lease/argocd); for the end of the hand-back get on the objects
+// that are delivered, or list on their kinds (lifecycle.Status); get on the namespace
+// kube-system, whose UID is the cluster's, and on the target's; and
 //
 //	rules: # in the target's namespace
 //	- {apiGroups: [""], resources: [secrets], verbs: [create]}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -162,7 +163,7 @@ func (s *Session) setAside(ctx context.Context, o journal.Session) error {
 // foreign says that there is a session of somebody else.
 func (s *Session) foreign(o journal.Session) error {
 	return &lifecycle.BlockedError{Holder: o.Document.User,
-		Reason: fmt.Sprintf("a takeover of target %q by %s was not handed back, which began at %s", s.Lifecycle.Target, o.Document.User, o.Document.Began),
+		Reason: fmt.Sprintf("a takeover of target %q by %s was not handed back, which began at %s", s.Lifecycle.Target, o.Document.User, o.Document.Began.Format(time.RFC3339)),
 		Next:   "Hand it back in their stead: kubectl pharos handback --force --reason TEXT"}
 }
 
