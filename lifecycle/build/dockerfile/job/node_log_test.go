@@ -141,7 +141,7 @@ func TestNodeLogOfABuildThatEnded(t *testing.T) {
 	n := onNode(t)
 	ended := make(chan struct{})
 	c := &cutting{hold: ended}
-	p := c.printing(n, 120, "true")
+	p := c.printing(n, 300, "true")
 	built := make(chan error, 1)
 	go func() { built <- p.build(t.Context()) }()
 	n.buildEnded(n.job(t.Context()))
