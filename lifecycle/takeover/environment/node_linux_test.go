@@ -253,23 +253,16 @@ func run(t *testing.T, client kubernetes.Interface, ns string, pod *corev1.Pod) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := client.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod.Name, ResourceVersion: pod.ResourceVersion})
+	ended, err := devtest.Await(ctx, client.CoreV1().Pods(ns).Watch, pod.Name, func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %+v", err, ended)
 	}
-	defer w.Stop()
-	for e := range w.ResultChan() {
-		if seen, ok := e.Object.(*corev1.Pod); ok {
-			pod = seen
-		}
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			break
-		}
+	if ended.Status.Phase != corev1.PodSucceeded {
+		t.Fatalf("pod %s is %s: %+v", pod.Name, ended.Status.Phase, ended.Status.ContainerStatuses)
 	}
-	if pod.Status.Phase != corev1.PodSucceeded {
-		t.Fatalf("pod %s is %s: %+v", pod.Name, pod.Status.Phase, pod.Status.ContainerStatuses)
-	}
-	return pod
+	return ended
 }
 
 // environOf is the environment that a container was given.

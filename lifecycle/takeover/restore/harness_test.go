@@ -233,15 +233,10 @@ func (b *bench) settled(name string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	w, err := b.admin.AppsV1().Deployments(b.namespace).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
-	if err != nil {
-		b.Fatal(err)
+	rolledOut := func(d *appsv1.Deployment) bool {
+		return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.AvailableReplicas == 1 && d.Status.Replicas == 1
 	}
-	defer w.Stop()
-	for e := range w.ResultChan() {
-		if d, ok := e.Object.(*appsv1.Deployment); ok && d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.AvailableReplicas == 1 && d.Status.Replicas == 1 {
-			return
-		}
+	if last, err := devtest.Await(ctx, b.admin.AppsV1().Deployments(b.namespace).Watch, name, rolledOut); err != nil {
+		b.Fatalf("%v: %+v", err, last)
 	}
-	b.Fatalf("Deployment %s is not rolled out", name)
 }
