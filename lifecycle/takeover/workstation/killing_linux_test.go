@@ -84,9 +84,7 @@ func newKilling(t *testing.T) *killing {
 	n := devtest.Node(t)
 	s := takeovertest.Deliver(t, n.Cluster, n.PushRegistry(), n.PullRegistry(), killed(t))
 	controlled(t, s)
-	k := &killing{Shop: s, t: t, before: s.Spec("api"), folder: workstation.Folder(s.Repository()),
-		role: role{Kubeconfig: devtest.Kubeconfig(t, s.REST), Dir: s.Dir, Memory: t.TempDir()}}
-	k.answers("v1 cluster false ")
+	k := killingOf(t, s)
 	leases, ok := s.Lifecycle().Lease.(*lease.Manager)
 	if !ok {
 		t.Fatal("the lease is another one")
@@ -102,6 +100,15 @@ func newKilling(t *testing.T) *killing {
 		cancel()
 		watching.Wait()
 	})
+	return k
+}
+
+// killingOf is a service that is delivered, and whose source is edited then.
+func killingOf(t *testing.T, s *takeovertest.Shop) *killing {
+	t.Helper()
+	k := &killing{Shop: s, t: t, before: s.Spec("api"), folder: workstation.Folder(s.Repository()),
+		role: role{Kubeconfig: devtest.Kubeconfig(t, s.REST), Dir: s.Dir, Memory: t.TempDir()}}
+	k.answers("v1 cluster false ")
 	s.Write(map[string]string{"api/main.go": strings.Replace(text(t, "api.go.txt"), `answer = "v1"`, `answer = "v2"`, 1)})
 	return k
 }
@@ -156,7 +163,9 @@ func (k *killing) program(r role) (path string, env []string) {
 func (k *killing) diesAt(step journal.Step, short bool) {
 	k.t.Helper()
 	r := k.role
-	r.Die, r.Short = step, short
+	if r.Die = step; short {
+		r.Borrow = takeovertest.Short
+	}
 	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
 	defer cancel()
 	out, err := k.command(ctx, r).CombinedOutput()

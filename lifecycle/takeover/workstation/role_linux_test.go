@@ -17,7 +17,6 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
-	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/workstation"
 )
@@ -29,8 +28,8 @@ type role struct {
 	Terminal                bool
 	// Die is the step of the journal at which a guardian kills itself.
 	Die journal.Step
-	// Short has its lease end soon after it.
-	Short bool
+	// Borrow are the times of its lease; those of package lease are the default.
+	Borrow lease.Timing
 }
 
 const roleEnv = "PHAROS_TEST_ROLE"
@@ -70,8 +69,8 @@ func (r role) config(ctx context.Context, output func(string) io.Writer) (takeov
 		return takeover.Config{}, err
 	}
 	options := standard.Options{REST: config, Actor: "ann@laptop", Env: os.Environ(), Checkout: r.Dir}
-	if r.Short {
-		options.Lease = lease.Config{Borrow: takeovertest.Short, Margin: 2 * time.Second, Grace: time.Second}
+	if r.Borrow != (lease.Timing{}) {
+		options.Lease = lease.Config{Borrow: r.Borrow, Margin: 2 * time.Second, Grace: time.Second}
 	}
 	return workstation.Takeover(workstation.TakeoverConfig{Target: targets[0], Repository: repo, Memory: []string{r.Memory}, Options: options, Output: output})
 }

@@ -1,6 +1,7 @@
 package workstation_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -147,4 +148,30 @@ func TestRightsOfASession(t *testing.T) {
 		}
 	}
 	s.Whole(before)
+}
+
+// Where one of them is missing the error names it; where it is one that a takeover can
+// do without, it says what it does not know, and goes on.
+func TestEachRightOfASession(t *testing.T) {
+	t.Parallel()
+	cluster, list := devtest.Cluster(t), documentedRights(t)
+	for i, missing := range list {
+		t.Run(fmt.Sprint(missing, " ", strings.Join(missing.ResourceNames, ",")), func(t *testing.T) {
+			t.Parallel()
+			s := takeovertest.NewShop(t, cluster)
+			before := s.Specs()
+			config, _ := devtest.User(t, cluster, s.Namespace, rightsOf(s, slices.Delete(slices.Clone(list), i, i+1)))
+			warnings, err := takeOverAs(t, s, config)
+			if missing.optional {
+				if err != nil || !strings.Contains(warnings, "it is not known") || !strings.Contains(warnings, "forbidden") {
+					t.Errorf("got %v\n%s", err, warnings)
+				}
+				s.Whole(before)
+				return
+			}
+			if want := fmt.Sprintf("cannot %s resource %q", missing.Verbs[0], missing.Resources[0]); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package takeovertest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,17 +15,31 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle"
 )
 
-// NewArgoShop is the shop, delivered by Argo CD: a root that declares an Application for
-// each service, which heals itself.
+// NewArgoShop is the shop, delivered by Argo CD.
 func NewArgoShop(t *testing.T, a *devenv.ArgoCD) *Shop {
 	t.Helper()
-	s, registry := open(t, a.Cluster()), devtest.Registry(t)
+	registry, files := devtest.Registry(t), services()
+	files["gitops/api.yaml"], files["gitops/mail.yaml"] = manifest("api"), manifest("mail")
+	return DeliverByArgoCD(t, a, registry, registry, files)
+}
+
+// DeliverByArgoCD is [Deliver] by Argo CD: a root declares an Application for each file of
+// gitops, which heals itself.
+func DeliverByArgoCD(t *testing.T, a *devenv.ArgoCD, push, pull string, files map[string]string) *Shop {
+	t.Helper()
+	s := open(t, a.Cluster())
 	url := a.GitURL() + "/" + s.Namespace + ".git"
-	files := services()
-	files["pharos.yaml"] += s.target(registry, registry) + fmt.Sprintf("  deliver: {argocd: {namespace: %s, root: %s}}\n  git: {url: %q}\n", a.Namespace(), s.Namespace, url)
-	files["gitops/kustomization.yaml"] = "resources: [apps.yaml]\n"
-	for _, name := range []string{"api", "mail"} {
-		files["gitops/apps.yaml"] += fmt.Sprintf(`---
+	written := map[string]string{"gitops/kustomization.yaml": "resources: [apps.yaml]\n"}
+	names := []string{s.Namespace}
+	for file, text := range files {
+		service, ok := strings.CutPrefix(file, "gitops/")
+		if !ok {
+			written[file] = text
+			continue
+		}
+		name := strings.TrimSuffix(service, ".yaml")
+		names = append(names, s.Application(name))
+		written["gitops/apps.yaml"] += fmt.Sprintf(`---
 apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata: {name: %s, namespace: %s}
@@ -34,10 +49,11 @@ spec:
   destination: {server: "https://kubernetes.default.svc", namespace: %[3]s}
   syncPolicy: {automated: {selfHeal: true}}
 `, s.Application(name), a.Namespace(), s.Namespace, url, name)
-		files["gitops/"+name+"/kustomization.yaml"] = "namespace: " + s.Namespace + "\nresources: [" + name + ".yaml]\n"
-		files["gitops/"+name+"/"+name+".yaml"] = manifest(name)
+		written["gitops/"+name+"/kustomization.yaml"] = "namespace: " + s.Namespace + "\nresources: [" + service + "]\n"
+		written["gitops/"+name+"/"+service] = text
 	}
-	s.Write(files)
+	written["pharos.yaml"] += s.target(push, pull) + fmt.Sprintf("  deliver: {argocd: {namespace: %s, root: %s}}\n  git: {url: %q}\n", a.Namespace(), s.Namespace, url)
+	s.Write(written)
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "Open the shop")
 	s.git("push", "-q", url, "HEAD:refs/first/shop") // the server makes the repository
@@ -51,7 +67,7 @@ spec:
 	}
 	apps := client.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}).Namespace(a.Namespace())
 	t.Cleanup(func() {
-		for _, name := range []string{s.Namespace, s.Application("api"), s.Application("mail")} {
+		for _, name := range names {
 			_ = apps.Delete(context.Background(), name, metav1.DeleteOptions{})
 		}
 	})
