@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pharos-dev/pharos/internal/kubeclient"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
@@ -217,7 +218,7 @@ func (s *Session) returnWorkload(ctx context.Context, i int) error {
 		switch slow = s.awaitPods(ctx, p, left); {
 		case slow == nil:
 			s.emitOf(p, Event{Type: EventAgentsGone})
-		case !errors.Is(slow, errSlow):
+		case !errors.Is(slow, errSlow) && !kubeclient.Refused(slow): // who may not look does not wait
 			return slow
 		}
 	}

@@ -159,7 +159,7 @@ func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bo
 				last, why = now, o.why
 				s.emitOf(p, Event{Type: EventWaiting, Pods: &now, Reason: o.why})
 			}
-		} else if !kubeclient.Unavailable(err) {
+		} else if !passes(err) {
 			return err
 		}
 		select {
