@@ -16,9 +16,15 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
 
-// forced are the rights to hand back by force that package restore documents.
+// forced are the rights to hand back by force that package restore documents, and to look
+// at a target, by which the command tells that it has come back.
 func forced(target string) devtest.Rights {
-	return devtest.Rights{Namespaced: []rbacv1.PolicyRule{
+	identify := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system", target}, Verbs: []string{"get"}}
+	return devtest.Rights{ClusterWide: []rbacv1.PolicyRule{identify}, Namespaced: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"pods", "events"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"pharos-" + target}, Verbs: []string{"get", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"pharos-" + target + ".takeover"}, Verbs: []string{"get", "patch", "delete"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch"}},

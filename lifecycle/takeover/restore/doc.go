@@ -53,6 +53,7 @@
 //	rules: # in those of the workloads
 //	- {apiGroups: [apps], resources: [deployments], verbs: [get, patch]}
 //
-// Force needs to update the lease, too, and to create Secrets where one cannot be read.
+// Whoever wants to know, too, that the target has come back needs the rights to look at it
+// (lifecycle.Status). Force needs to update the lease, and to create Secrets where one cannot be read.
 // Config.Others needs neither to patch the Secret nor the Deployments.
 package restore

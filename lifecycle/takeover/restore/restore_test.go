@@ -333,12 +333,18 @@ func TestKeptAndForeign(t *testing.T) {
 	}
 	patch("api", `[{"op":"replace","path":"/spec/template/spec/containers/0/command","value":["sh"]}]`)
 	patch("web", `[{"op":"remove","path":"/metadata/labels/pharos.dev~1target"}]`)
-	report := b.pass(b.restorer(b.cluster.Config(), nil))
-	if !report.Done || len(report.Workloads) != 2 || len(report.Workloads[0].Kept) != 1 || report.Workloads[1].Outcome != divert.OutcomeReplaced {
-		t.Errorf("got %+v", report)
+	r := b.restorer(b.cluster.Config(), nil)
+	report, err := r.Pass(t.Context())
+	if !errors.Is(err, divert.ErrNotDelivered) || report.Done || len(report.Workloads) != 2 || len(report.Workloads[0].Kept) != 1 {
+		t.Errorf("got %+v, %v", report, err)
 	}
 	if !strings.Contains(part(t, b.live("web"), "spec"), agent) {
 		t.Error("what is not the target's was written")
+	}
+	// It is known still how it is put back.
+	patch("web", `[{"op":"add","path":"/metadata/labels","value":{"pharos.dev/target":"devbox"}}]`)
+	if report := b.pass(r); !report.Done || strings.Contains(part(t, b.live("web"), "spec"), agent) {
+		t.Errorf("got %+v", report)
 	}
 }
 
