@@ -283,7 +283,7 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 // openLeft opens what a lease has left closed that is the session's no more, and waits
 // until what that covered is as it is declared.
 func (s *Session) openLeft(ctx context.Context) error {
-	if !slices.Contains(journal.Steps()[slices.Index(journal.Steps(), journal.Leased):], s.doc.Step) {
+	if !reached(s.doc.Step, journal.Leased) {
 		return nil
 	}
 	_, err := s.Lifecycle.FinishHandBack(ctx, lifecycle.HandBackRequest{Timeout: s.Timeout})

@@ -115,8 +115,12 @@ func (s *Session) Status() Status {
 }
 
 // isReturned says whether all workloads are handed back, or were.
-func isReturned(step journal.Step) bool {
-	return slices.Index(journal.Steps(), step) >= slices.Index(journal.Steps(), journal.HandingBack)
+func isReturned(step journal.Step) bool { return reached(step, journal.HandingBack) }
+
+// reached says that a session has come to a step, or further.
+func reached(now, step journal.Step) bool {
+	steps := journal.Steps()
+	return slices.Index(steps, now) >= slices.Index(steps, step)
 }
 
 // setServing keeps whether a workload is served from here.
