@@ -25,9 +25,12 @@ func addNode(t *testing.T, c *devenv.Cluster, name, architecture string, spec co
 	for k, v := range labels {
 		all[k] = v
 	}
-	_, err := devtest.Client(t, c.Config()).CoreV1().Nodes().Create(t.Context(),
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: all}, Spec: spec}, metav1.CreateOptions{})
-	if err != nil {
+	nodes := devtest.Client(t, c.Config()).CoreV1().Nodes()
+	if _, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: all}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Nodes are read from the server's cache, which may be behind. What a watch tells is in it.
+	if _, err := devtest.Await(t.Context(), nodes.Watch, name, func(*corev1.Node) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 }

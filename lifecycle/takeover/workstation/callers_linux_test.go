@@ -25,13 +25,10 @@ type callers struct {
 	answer chan string // what each request was answered
 	end    context.CancelFunc
 	all    sync.WaitGroup
-	// broke is when a stream broke last, in nanoseconds since 1970: what was under way ends
-	// with it.
-	broke atomic.Int64
+	// breaks is how often the streams broke. Each time, each caller may lose the request that
+	// it has under way when the agent notices, and no other.
+	breaks atomic.Int64
 }
-
-// noticed is how long it takes at most until an agent knows that its stream has broken.
-const noticed = time.Second
 
 // waitsFor is how long callers wait at least before they are refused. That is counted from
 // the workstation's last sign of life, which may have been an interval before, and the one
@@ -46,6 +43,7 @@ func (k *killing) call(n *devenv.Node) *callers {
 	for i := range 4 {
 		client := k.caller(n, i)
 		c.all.Go(func() {
+			lost := int64(0) // the number of the last break that took a request
 			for ctx.Err() == nil {
 				begun := time.Now()
 				status, answer, err := client.get(ctx)
@@ -53,8 +51,11 @@ func (k *killing) call(n *devenv.Node) *callers {
 				case ctx.Err() != nil:
 					return
 				case err != nil || status != http.StatusOK || !strings.HasPrefix(answer, "v2 workstation "):
-					if waited := time.Since(begun); waited < waitsFor && begun.Add(-noticed).UnixNano() > c.broke.Load() {
+					waited, breaks := time.Since(begun), c.breaks.Load()
+					if waited < waitsFor && lost == breaks {
 						k.t.Errorf("after %s: %d %q, %v", waited, status, answer, err)
+					} else if waited < waitsFor {
+						lost = breaks
 					}
 					continue
 				}

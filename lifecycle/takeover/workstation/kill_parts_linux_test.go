@@ -55,11 +55,11 @@ func TestNodePartsKilled(t *testing.T) {
 // away kills a part of the cluster, and starts it again a while later.
 func away(t *testing.T, name string, kill, start func(context.Context) error, callers *callers) {
 	t.Helper()
+	if callers != nil {
+		callers.breaks.Add(1)
+	}
 	if err := kill(t.Context()); err != nil {
 		t.Fatalf("kill the %s: %v", name, err)
-	}
-	if callers != nil {
-		callers.broke.Store(time.Now().UnixNano())
 	}
 	<-time.After(outage)
 	if err := start(t.Context()); err != nil {
