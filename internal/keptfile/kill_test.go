@@ -2,28 +2,20 @@ package keptfile_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 
 	"github.com/pharos-dev/pharos/internal/keptfile"
+	"github.com/pharos-dev/pharos/internal/killtest"
 )
 
-// The test program is its own writer: a process that can be killed.
-const killedEnv = "PHAROS_TEST_KEPTFILE"
+func TestMain(m *testing.M) { killtest.Main(m, write) }
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(killedEnv); dir != "" {
-		fmt.Fprintln(os.Stderr, write(dir))
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
-
-// write counts in the file without end, and says what it has written.
-func write(dir string) error {
+// write counts in the file of a folder without end, and says what it has written.
+func write(_ context.Context, dir string) error {
 	f, err := keptfile.Open(dir, "state.json", largest)
 	if err != nil {
 		return err
@@ -51,16 +43,9 @@ func TestKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	last := 0
 	for round := range 20 {
-		cmd := exec.CommandContext(t.Context(), program)
-		// The race detector has a process sleep for a second before it exits.
-		cmd.Env = append(os.Environ(), killedEnv+"="+dir, "GORACE=atexit_sleep_ms=0")
-		cmd.Stderr = os.Stderr
+		cmd := killtest.Command(t, dir)
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()

@@ -2,11 +2,8 @@ package standard_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/pharos-dev/pharos/catalogue/source"
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
@@ -43,38 +41,15 @@ type killed struct {
 // of a delivery on a busy machine.
 const patience = 5 * time.Minute
 
-const killedEnv = "PHAROS_TEST_KILLED"
-
-func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		if err := deliverAndDie(task); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(3) // it should have been killed
-	}
-	os.Exit(m.Run())
-}
-
-// die ends this process as nothing else can.
-func die() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
-	}
-	select {} // the signal is on its way
-}
+func TestMain(m *testing.M) { killtest.Main(m, deliverAndDie) }
 
 // deliverAndDie reconciles until the event, or the build, and sends itself SIGKILL
 // there.
-func deliverAndDie(task string) error {
-	var k killed
-	if err := json.Unmarshal([]byte(task), &k); err != nil {
-		return err
-	}
+func deliverAndDie(ctx context.Context, k killed) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", k.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	repo, err := source.Open(k.Repo)
 	if err != nil {
 		return err
@@ -100,7 +75,7 @@ func deliverAndDie(task string) error {
 		config.Jobs = 1
 		config.Builders["go"] = &staged{Builder: config.Builders["go"], before: func(context.Context, string) error {
 			if n++; n == k.Build {
-				die()
+				killtest.Die()
 			}
 			return nil
 		}}
@@ -116,7 +91,7 @@ func deliverAndDie(task string) error {
 	r := lifecycle.ReconcileRequest{Commit: commit, Repository: repo, Wait: patience, Events: func(e lifecycle.Event) {
 		if e.Type == k.At {
 			if seen++; seen >= k.Nth {
-				die()
+				killtest.Die()
 			}
 		}
 	}}
@@ -125,7 +100,7 @@ func deliverAndDie(task string) error {
 		_, err = l.HandBack(ctx, lifecycle.HandBackRequest{Holder: k.HandBack, Events: r.Events})
 	case k.Borrow != "":
 		if _, err = l.Borrow(ctx, lifecycle.BorrowRequest{Holder: k.Borrow, Purpose: "a look", For: 20 * time.Second}); err == nil {
-			die()
+			killtest.Die()
 		}
 	case k.Deploy:
 		_, err = l.Deploy(ctx, r)
@@ -148,20 +123,8 @@ func (published) Retain(context.Context, lifecycle.RetainRequest) error { return
 func (s *shop) dieIn(c *devenv.Cluster, k killed) {
 	s.t.Helper()
 	k.Kubeconfig, k.Repo = c.Kubeconfig(), s.dir
-	task, err := json.Marshal(k)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := exec.CommandContext(s.t.Context(), program)
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Exited() {
-		s.t.Fatalf("the process ended by itself: %v\n%s", err, out)
+	if !killtest.Run(s.t, k) {
+		s.t.Fatal("the process ended by itself")
 	}
 }
 

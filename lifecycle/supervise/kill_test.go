@@ -1,21 +1,16 @@
 package supervise_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/supervise"
 )
-
-// The test program is its own supervisor: a process that can be killed.
-const killedEnv = "PHAROS_TEST_SUPERVISED"
 
 // life is what such a process does.
 type life struct {
@@ -25,32 +20,10 @@ type life struct {
 	// 1: before it has any effect, or right after if Late is set.
 	Save, Restart int
 	Late          bool
-	// Endless has it write other states without end, and say so.
-	Endless bool
 }
 
 func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		var l life
-		err := json.Unmarshal([]byte(task), &l)
-		if err == nil {
-			err = l.live(context.Background())
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// die ends this process as nothing else can.
-func die() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
-	}
-	select {} // the signal is on its way
+	killtest.Main(m, func(ctx context.Context, l life) error { return l.live(ctx) })
 }
 
 // live supervises something that always fails until it is parked.
@@ -58,9 +31,6 @@ func (l life) live(ctx context.Context) error {
 	file, err := supervise.NewFile(l.Dir)
 	if err != nil {
 		return err
-	}
-	if l.Endless {
-		return write(ctx, file)
 	}
 	s, err := supervise.New(supervise.Config{Thing: &mortal{life: l}, Store: &mortalStore{Store: file, life: l}, Policy: supervise.Policy{Pause: -1}})
 	if err != nil {
@@ -77,11 +47,11 @@ func (l life) live(ctx context.Context) error {
 // at dies if this is the time.
 func (l life) at(n, when int, effect func() error) error {
 	if n == when && !l.Late {
-		die()
+		killtest.Die()
 	}
 	err := effect()
 	if n == when {
-		die()
+		killtest.Die()
 	}
 	return err
 }
@@ -114,35 +84,6 @@ type mortalStore struct {
 func (m *mortalStore) Save(ctx context.Context, s supervise.State, version string) error {
 	m.saves++
 	return m.at(m.saves, m.life.Save, func() error { return m.Store.Save(ctx, s, version) })
-}
-
-// process is a process that lives so.
-func (l life) process(t *testing.T) *exec.Cmd {
-	t.Helper()
-	task, err := json.Marshal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	// The race detector has a process sleep for a second before it exits.
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task), "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = os.Stderr
-	return cmd
-}
-
-// run runs the process, and says whether it was killed.
-func (l life) run(t *testing.T) (killed bool) {
-	t.Helper()
-	err := l.process(t).Run()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.Exited()) {
-		t.Fatal(err)
-	}
-	return err != nil
 }
 
 // ended checks how it ended: parked, with this many restarts at least and five at
@@ -191,7 +132,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 					l := newLife(t)
 					l.Late = late
 					tt.at(&l, n)
-					if killed := l.run(t); killed != (n <= tt.steps) {
+					if killed := killtest.Run(t, l); killed != (n <= tt.steps) {
 						t.Errorf("killed: %t", killed)
 					}
 					tt.at(&l, 0)
@@ -212,7 +153,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		l := newLife(t)
 		l.Late, l.Restart = late, 1
 		lives := 1
-		for lives < 20 && l.run(t) {
+		for lives < 20 && killtest.Run(t, l) {
 			lives++
 		}
 		if lives != 6 {
@@ -223,73 +164,5 @@ func TestKilledAgainAndAgain(t *testing.T) {
 			least = 5
 		}
 		l.ended(t, least)
-	}
-}
-
-// write counts in the store, and says what it has written.
-func write(ctx context.Context, f *supervise.File) error {
-	was, version, err := f.Load(ctx)
-	if err != nil {
-		return err
-	}
-	for n := was.Restarts + 1; ; n++ {
-		if err := f.Save(ctx, supervise.State{Restarts: n}, version); err != nil {
-			return err
-		}
-		fmt.Println(n)
-		if _, version, err = f.Load(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// Killed at any moment, also in the middle of a write, it leaves the old state or the
-// new one.
-func TestKilledWhileItWrites(t *testing.T) {
-	t.Parallel()
-	l := newLife(t)
-	l.Endless = true
-	f, err := supervise.NewFile(l.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := 0
-	for round := range 20 {
-		cmd := l.process(t)
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for range round + 1 {
-			lines.Scan()
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for ok := true; ok; ok = lines.Scan() { // what it said before it was dead
-			if _, err := fmt.Sscan(lines.Text(), &last); err != nil && lines.Text() != "" {
-				t.Fatal(err)
-			}
-		}
-		_ = cmd.Wait()
-		s, _, err := f.Load(t.Context())
-		if err != nil || s.Restarts != last && s.Restarts != last+1 {
-			t.Fatalf("round %d: it said %d, and left %+v, %v", round, last, s, err)
-		}
-	}
-	// The next write leaves nothing of what was killed.
-	_, version, err := f.Load(t.Context())
-	if err == nil {
-		err = f.Save(t.Context(), supervise.State{}, version)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, err := os.ReadDir(l.Dir); err != nil || len(left) != 1 {
-		t.Errorf("left %v, %v", left, err)
 	}
 }

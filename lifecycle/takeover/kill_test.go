@@ -2,17 +2,13 @@ package takeover_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
@@ -29,37 +25,14 @@ type killed struct {
 	Finish bool
 }
 
-const killedEnv = "PHAROS_TEST_KILLED"
-
-func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		if err := runAndDie(task); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(3) // it should have been killed
-	}
-	os.Exit(m.Run())
-}
-
-// die ends this process as nothing else can.
-func die() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
-	}
-	select {} // the signal is on its way
-}
+func TestMain(m *testing.M) { killtest.Main(m, runAndDie) }
 
 // runAndDie takes over, hands back, and sends itself SIGKILL on the way.
-func runAndDie(task string) error {
-	var k killed
-	if err := json.Unmarshal([]byte(task), &k); err != nil {
-		return err
-	}
+func runAndDie(ctx context.Context, k killed) error {
 	config, err := clientcmd.BuildConfigFromFlags("", k.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config, lease.Timing{})
 	if err != nil {
 		return err
@@ -67,7 +40,7 @@ func runAndDie(task string) error {
 	var s *takeover.Session
 	c.Events = func(e takeover.Event) {
 		if e.Type == k.At && e.Step == k.Step {
-			die()
+			killtest.Die()
 		}
 		if e.Type == takeover.EventServing {
 			go func() { _ = s.HandBack(ctx) }()
@@ -88,22 +61,8 @@ func runAndDie(task string) error {
 func dieIn(t *testing.T, s *takeovertest.Shop, k killed) {
 	t.Helper()
 	k.Kubeconfig, k.Dir, k.Namespace = devtest.Kubeconfig(t, s.REST), s.Dir, s.Namespace
-	task, err := json.Marshal(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Exited() || ctx.Err() != nil {
-		t.Fatalf("the process ended by itself: %v\n%s", err, out)
+	if !killtest.Run(t, k) {
+		t.Fatal("the process ended by itself")
 	}
 }
 

@@ -2,15 +2,11 @@ package apply_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,33 +14,21 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/deliver/apply"
 )
 
-// killedEnv tells this program to be a delivery that dies.
-const killedEnv = "PHAROS_TEST_KILLED_APPLY"
-
-// killed is such a delivery.
+// killed is a delivery that dies.
 type killed struct {
 	Kubeconfig, Namespace string
 	Objects               []lifecycle.Object
 	After                 int // how many objects are accepted before it dies
 }
 
-func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		fmt.Fprintln(os.Stderr, deliverAndDie(task))
-		os.Exit(3) // it should have been killed
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, deliverAndDie) }
 
-func deliverAndDie(task string) error {
-	var k killed
-	if err := json.Unmarshal([]byte(task), &k); err != nil {
-		return err
-	}
+func deliverAndDie(ctx context.Context, k killed) error {
 	config, err := clientcmd.BuildConfigFromFlags("", k.Kubeconfig)
 	if err != nil {
 		return err
@@ -53,7 +37,6 @@ func deliverAndDie(task string) error {
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	resolved, err := d.Resolve(ctx, k.Objects)
 	if err != nil {
 		return err
@@ -63,10 +46,7 @@ func deliverAndDie(task string) error {
 		Objects: k.Objects, Resolved: resolved, Target: k.Namespace, Guard: open,
 		Progress: func(lifecycle.Change) {
 			if accepted++; accepted == k.After {
-				if self, err := os.FindProcess(os.Getpid()); err == nil {
-					_ = self.Kill()
-				}
-				select {} // the signal is on its way
+				killtest.Die()
 			}
 		},
 	})
@@ -88,26 +68,14 @@ stringData: {p: x}`
 // the next one does the rest.
 func TestKilledBetweenAnyTwoObjects(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const objects = 5
 	for after := 1; after <= objects; after++ {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			r := b.request(t, severalDocs)
-			task, err := json.Marshal(killed{b.cluster.Kubeconfig(), b.namespace, r.Objects, after})
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), self)
-			cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
-			out, err := cmd.CombinedOutput()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-				t.Fatalf("it was not killed: %v\n%s", err, out)
+			if !killtest.Run(t, killed{b.cluster.Kubeconfig(), b.namespace, r.Objects, after}) {
+				t.Fatal("it was not killed")
 			}
 			jobs := b.jobs(t)
 			result, err := b.Deliver(t.Context(), r)

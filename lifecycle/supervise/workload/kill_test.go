@@ -2,23 +2,18 @@ package workload_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"testing"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/supervise"
 	"github.com/pharos-dev/pharos/lifecycle/supervise/workload"
 )
-
-// The test program is its own supervisor: a process that can be killed.
-const killedEnv = "PHAROS_TEST_SUPERVISED"
 
 // life is what such a process does.
 type life struct {
@@ -30,19 +25,7 @@ type life struct {
 }
 
 func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		var l life
-		err := json.Unmarshal([]byte(task), &l)
-		if err == nil {
-			err = l.live(context.Background())
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	killtest.Main(m, func(ctx context.Context, l life) error { return l.live(ctx) })
 }
 
 // live supervises the Deployment api, which is never well, until it is parked.
@@ -94,46 +77,16 @@ func (m *mortal) Restart(ctx context.Context) error {
 // at dies if this is the time. What had no effect is not counted.
 func (m *mortal) at(n *int, when int, effect func() error) error {
 	if *n+1 == when && !m.Late {
-		die()
+		killtest.Die()
 	}
 	err := effect()
 	if err != nil {
 		return err
 	}
 	if *n++; *n == when {
-		die()
+		killtest.Die()
 	}
 	return nil
-}
-
-// die ends this process as nothing else can.
-func die() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
-	}
-	select {} // the signal is on its way
-}
-
-// run lives in a process of its own, and says whether it was killed.
-func (l life) run(t *testing.T) (killed bool) {
-	t.Helper()
-	task, err := json.Marshal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task))
-	cmd.Stderr = os.Stderr
-	var exit *exec.ExitError
-	err = cmd.Run()
-	if err != nil && (!errors.As(err, &exit) || exit.Exited()) {
-		t.Fatal(err)
-	}
-	return err != nil
 }
 
 // A supervisor that is killed at a write or a restart, before or after it, and
@@ -151,7 +104,7 @@ func TestKilledSupervisor(t *testing.T) {
 				audit := devtest.RecordAudit(t, b.cluster)
 				l := l
 				l.Kubeconfig, l.Namespace = devtest.Kubeconfig(t, config), b.namespace
-				if !l.run(t) {
+				if !killtest.Run(t, l) {
 					t.Error("it was not killed")
 				}
 				l.Save, l.Restart = 0, 0

@@ -2,12 +2,9 @@ package restore_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"regexp"
 	"testing"
 	"time"
@@ -16,12 +13,10 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
-
-// The test program restores in a process of its own, which can be killed.
-const killedEnv = "PHAROS_TEST_RESTORE"
 
 // life is what such a process does.
 type life struct {
@@ -33,23 +28,11 @@ type life struct {
 }
 
 func TestMain(m *testing.M) {
-	if task := os.Getenv(killedEnv); task != "" {
-		var l life
-		err := json.Unmarshal([]byte(task), &l)
-		if err == nil {
-			err = l.live()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	killtest.Main(m, func(ctx context.Context, l life) error { return l.live(ctx) })
 }
 
 // live makes one pass.
-func (l life) live() error {
+func (l life) live(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
 	if err != nil {
 		return err
@@ -61,14 +44,14 @@ func (l life) live() error {
 				return next.RoundTrip(r)
 			}
 			if writes+1 == l.Write && !l.Late {
-				die()
+				killtest.Die()
 			}
 			resp, err := next.RoundTrip(r)
 			if err == nil && resp.StatusCode < http.StatusBadRequest {
 				writes++
 			}
 			if writes == l.Write {
-				die()
+				killtest.Die()
 			}
 			return resp, err
 		})
@@ -77,44 +60,13 @@ func (l life) live() error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Pass(context.Background())
+	_, err = r.Pass(ctx)
 	return err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// die ends this process as nothing else can.
-func die() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
-	}
-	select {} // the signal is on its way
-}
-
-// run lives in a process of its own, and says whether it was killed.
-func (l life) run(t *testing.T) (killed bool) {
-	t.Helper()
-	task, err := json.Marshal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	// The race detector has a process sleep for a second before it exits.
-	cmd.Env = append(os.Environ(), killedEnv+"="+string(task), "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = os.Stderr
-	err = cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.Exited()) {
-		t.Fatal(err)
-	}
-	return err != nil
-}
 
 // Killed before or after each of its writes, it leaves what the next one finishes.
 func TestKilledAtEveryWrite(t *testing.T) {
@@ -132,7 +84,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				}
 				b.release()
 				l := life{Kubeconfig: devtest.Kubeconfig(t, b.cluster.Config()), Namespace: b.namespace, Write: n, Late: late}
-				if killed := l.run(t); killed != (n <= writes) {
+				if killed := killtest.Run(t, l); killed != (n <= writes) {
 					t.Errorf("killed: %t", killed)
 				}
 				_, err := b.store.Load(t.Context())

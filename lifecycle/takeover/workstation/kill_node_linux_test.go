@@ -1,10 +1,10 @@
 package workstation_test
 
 import (
-	"context"
 	"os"
 	"testing"
 
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -41,10 +41,8 @@ func TestNodeGuardianKilled(t *testing.T) {
 func (k *killing) resume(step journal.Step) {
 	k.t.Helper()
 	if step == journal.HandingBack || step == journal.Restored {
-		ctx, cancel := context.WithTimeout(k.t.Context(), patience)
-		defer cancel()
-		if out, err := k.command(ctx, k.role).CombinedOutput(); err != nil {
-			k.t.Errorf("it ended with %v\n%s", err, out)
+		if killtest.Run(k.t, k.role) {
+			k.t.Error("it was killed once more")
 		}
 		return
 	}

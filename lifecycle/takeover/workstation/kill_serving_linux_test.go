@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
@@ -32,7 +33,7 @@ func TestNodeServingKilled(t *testing.T) {
 
 	terminal := r
 	terminal.Terminal = true
-	watching := k.command(t.Context(), terminal)
+	watching := killtest.Command(t, terminal)
 	out, err := watching.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,8 @@ package workstation_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -18,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
@@ -138,27 +136,6 @@ func (k *killing) answers(begin string) {
 	})
 }
 
-// command is a process with that role.
-func (k *killing) command(ctx context.Context, r role) *exec.Cmd {
-	k.t.Helper()
-	program, env := k.program(r)
-	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = env
-	return cmd
-}
-
-func (k *killing) program(r role) (path string, env []string) {
-	k.t.Helper()
-	doc, err := json.Marshal(r)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	if path, err = os.Executable(); err != nil {
-		k.t.Fatal(err)
-	}
-	return path, append(os.Environ(), roleEnv+"="+string(doc))
-}
-
 // diesAt runs a guardian that is killed at a step.
 func (k *killing) diesAt(step journal.Step, short bool) {
 	k.t.Helper()
@@ -166,11 +143,8 @@ func (k *killing) diesAt(step journal.Step, short bool) {
 	if r.Die = step; short {
 		r.Borrow = takeovertest.Short
 	}
-	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
-	defer cancel()
-	out, err := k.command(ctx, r).CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Exited() || ctx.Err() != nil {
-		k.t.Fatalf("the guardian ended by itself: %v\n%s", err, out)
+	if !killtest.Run(k.t, r) {
+		k.t.Fatal("the guardian ended by itself")
 	}
 	if doc, err := takeover.Left(k.folder); err != nil || doc.Step != step {
 		k.t.Fatalf("the journal has step %s, %v", doc.Step, err)
@@ -180,10 +154,10 @@ func (k *killing) diesAt(step journal.Step, short bool) {
 // guardian starts one, and waits until it serves.
 func (k *killing) guardian(r role) *guardian.Client {
 	k.t.Helper()
-	program, env := k.program(r)
+	process := killtest.Command(k.t, r)
 	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
 	defer cancel()
-	client, err := guardian.Start(ctx, guardian.StartConfig{Folder: k.folder, Program: program, Env: env})
+	client, err := guardian.Start(ctx, guardian.StartConfig{Folder: k.folder, Program: process.Path, Env: process.Env})
 	if err != nil {
 		k.t.Fatal(err)
 	}

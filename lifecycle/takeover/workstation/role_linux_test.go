@@ -2,17 +2,16 @@ package workstation_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
@@ -32,22 +31,8 @@ type role struct {
 	Borrow lease.Timing
 }
 
-const roleEnv = "PHAROS_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	if text := os.Getenv(roleEnv); text != "" {
-		var r role
-		err := json.Unmarshal([]byte(text), &r)
-		if err == nil {
-			err = r.play()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	killtest.Main(m, func(ctx context.Context, r role) error { return r.play(ctx) })
 }
 
 // config is that of a session. What its processes print is discarded.
@@ -75,8 +60,7 @@ func (r role) config(ctx context.Context, output func(string) io.Writer) (takeov
 	return workstation.Takeover(workstation.TakeoverConfig{Target: targets[0], Repository: repo, Memory: []string{r.Memory}, Options: options, Output: output})
 }
 
-func (r role) play() error {
-	ctx := context.Background()
+func (r role) play(ctx context.Context) error {
 	repo, err := source.Open(r.Dir)
 	if err != nil {
 		return err
@@ -100,7 +84,7 @@ func (r role) play() error {
 		var s *takeover.Session
 		c.Events = func(e takeover.Event) {
 			if e.Type == takeover.EventStep && e.Step == r.Die {
-				die()
+				killtest.Die()
 			}
 			if events(e); e.Type == takeover.EventServing && r.Die != "" {
 				go func() { _ = s.HandBack(ctx) }()
@@ -113,10 +97,4 @@ func (r role) play() error {
 		return err
 	}
 	return server.Serve(ctx)
-}
-
-// die ends this process as nothing else can.
-func die() {
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // the signal is on its way
 }
