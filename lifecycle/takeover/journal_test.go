@@ -16,6 +16,23 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/restore"
 )
 
+// rewrite changes what the journal of a session has that does not run.
+func rewrite(t *testing.T, folder string, change func(*journal.Document)) {
+	t.Helper()
+	file, err := journal.OpenFile(filepath.Join(folder, "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, version, err := file.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&doc)
+	if _, err := file.Save(doc, version); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A session is not handed back on another cluster, where nothing of it is.
 func TestOtherCluster(t *testing.T) {
 	t.Parallel()
@@ -24,18 +41,7 @@ func TestOtherCluster(t *testing.T) {
 	<-s.ended
 	journalOf := func(cluster string) (was string) {
 		t.Helper()
-		file, err := journal.OpenFile(filepath.Join(s.Config().Folder, "journal"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, version, err := file.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		was, doc.Cluster = doc.Cluster, cluster
-		if _, err := file.Save(doc, version); err != nil {
-			t.Fatal(err)
-		}
+		rewrite(t, s.Config().Folder, func(d *journal.Document) { was, d.Cluster = d.Cluster, cluster })
 		return was
 	}
 	right := journalOf("another")

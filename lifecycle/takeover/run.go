@@ -121,7 +121,11 @@ func (s *Session) prepareAll(ctx context.Context, resumed bool, names []string) 
 		return errors.New("takeover: Config.Agents and Config.Workstation are required to take over")
 	}
 	if resumed {
-		return s.persist(ctx, s.Timeout, passes, s.remember)
+		if err := s.persist(ctx, s.Timeout, passes, s.remember); err != nil || len(s.parts) > 0 {
+			return err
+		}
+		s.emit(Event{Type: EventWarning, Reason: "all of its workloads were put back already"})
+		return errAsked // of a session without workloads the lease would be all that is left
 	}
 	if err := s.plan(ctx, names); err != nil {
 		return err

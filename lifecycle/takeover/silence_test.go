@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
 // Who relies on the workloads being put back after a silence is told where nothing would:
@@ -72,4 +74,30 @@ func TestSilenceThatNobodyHears(t *testing.T) {
 		})
 	}
 	s.Whole(before)
+}
+
+// A session whose workloads were all put back meanwhile, as only the session object knows,
+// is over: it does not go on to borrow the target for nothing.
+func TestAllPutBackWithoutJournal(t *testing.T) {
+	t.Parallel()
+	s := serveFor(t, editAPI, lease.Timing{Duration: time.Hour, RenewEvery: 50 * time.Minute}, func(c *takeover.Config) { c.Silence = time.Second })
+	s.cancel()
+	<-s.ended
+	for s.Spec("api") != s.before["api"] {
+		if _, err := s.elsewhere().Pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// It could not be written when another lease was acquired.
+	rewrite(t, s.Config().Folder, func(d *journal.Document) { d.Token-- })
+	again := begin(t, s.Config())
+	select {
+	case err := <-again.ended:
+		if err != nil || !again.warned("all of its workloads were put back already") {
+			t.Errorf("it ended with %v, after %v", err, again.types())
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatal("it goes on with nothing")
+	}
+	s.Whole(s.before)
 }
