@@ -26,30 +26,21 @@ var sharedArgoCD = sync.OnceValues(func() (*devenv.ArgoCD, error) {
 	return devenv.StartArgoCD(context.Background(), c, devenv.ArgoCDOptions{Output: os.Stderr})
 })
 
-// sharedNodeArgoCD starts the Argo CD beside the real node of this process.
-var sharedNodeArgoCD = sync.OnceValues(func() (*devenv.ArgoCD, error) {
-	n, err := sharedNode()
-	if err != nil {
-		return nil, err
-	}
-	return devenv.StartArgoCD(context.Background(), n.Cluster, devenv.ArgoCDOptions{Output: os.Stderr})
-})
-
 // ArgoCD returns the Argo CD that the tests of this process share; [devenv.ArgoCD.Cluster] is its cluster, which is the one
 // of [Cluster], with its hollow node, unless that is an existing one. A test must neither stop it nor touch its
 // controller: see [OwnArgoCD]. Applications and namespaces want names of their own. If the test fails, what Argo CD
 // complained of meanwhile is in its output.
 func ArgoCD(t testing.TB) *devenv.ArgoCD {
 	t.Helper()
-	return argoCD(t, sharedArgoCD)
+	return argoCD(t, func(testing.TB) (*devenv.ArgoCD, error) { return sharedArgoCD() })
 }
 
 // NodeArgoCD is [ArgoCD] beside the cluster of [Node], where pods run. Where no node can run, the test is skipped, or
 // fails with CI=true.
 func NodeArgoCD(t testing.TB) *devenv.ArgoCD {
 	t.Helper()
-	Node(t)
-	return argoCD(t, sharedNodeArgoCD)
+	NeedNode(t)
+	return argoCD(t, theNode.useArgoCD)
 }
 
 // OwnArgoCD starts an Argo CD for this test alone beside a cluster that has none, such as one of [OwnCluster], and stops
@@ -69,9 +60,9 @@ func OwnArgoCD(t testing.TB, c *devenv.Cluster) *devenv.ArgoCD {
 	return a
 }
 
-func argoCD(t testing.TB, start func() (*devenv.ArgoCD, error)) *devenv.ArgoCD {
+func argoCD(t testing.TB, start func(testing.TB) (*devenv.ArgoCD, error)) *devenv.ArgoCD {
 	t.Helper()
-	a, err := start()
+	a, err := start(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
 package devtest
 
 import (
-	"context"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,18 +11,14 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv"
 )
 
-// sharedNode starts the node of this process. It is bound to no test's context, since it serves all of them.
-var sharedNode = sync.OnceValues(func() (*devenv.Node, error) {
-	return devenv.StartNode(context.Background(), devenv.NodeOptions{Output: os.Stderr})
-})
-
-// Node returns the cluster with a real node that the tests of this process share; one process of the machine has it at a
-// time, and the others wait. Where no node can run, the test is skipped with the reason, or fails where the
-// environment says CI=true. A test must not stop it: see [OwnNode].
+// Node returns the cluster with a real node that the tests of this process share while they need it. One process of the machine
+// has it at a time: others wait, so that it is stopped when no test has used it for a while, and started anew for the next.
+// Where no node can run, the test is skipped with the reason, or fails where the environment says CI=true. A test must not
+// stop it: see [OwnNode].
 func Node(t testing.TB) *devenv.Node {
 	t.Helper()
 	NeedNode(t)
-	n, err := sharedNode()
+	n, err := theNode.use(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +27,7 @@ func Node(t testing.TB) *devenv.Node {
 }
 
 // OwnNode starts a cluster with a real node for this test alone, and stops it at the test's end. In a process whose tests
-// also call [Node] it would wait for ever: the machine's only node is this process' own.
+// also call [Node] it waits until none of them uses that one.
 func OwnNode(t testing.TB) *devenv.Node {
 	t.Helper()
 	NeedNode(t)
