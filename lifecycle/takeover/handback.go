@@ -176,27 +176,6 @@ func (s *Session) removeAgents(ctx context.Context) {
 	}
 }
 
-// loadForReturn finds the session object. Whoever else puts the workloads back does the
-// same.
-func (s *Session) loadForReturn(ctx context.Context) error {
-	o, err := s.store.Load(ctx)
-	switch {
-	case errors.Is(err, journal.ErrNone):
-		s.unrecord()
-		return nil
-	case errors.Is(err, journal.ErrDamaged):
-		s.unrecord()
-		return s.setAside(ctx, o)
-	case err != nil:
-		return err
-	case o.Document.Session != s.doc.Session:
-		s.unrecord()
-		return nil
-	}
-	s.haveRecorded(o)
-	return s.saveLocally(func(d *journal.Document) { d.Ending = o.Document.Ending })
-}
-
 // returnWorkload puts the workload of that place back, and waits until no pod has the
 // agent any more: meanwhile those are served.
 func (s *Session) returnWorkload(ctx context.Context, i int) error {
