@@ -39,13 +39,24 @@ func (o *handbackOptions) byForce(ctx context.Context, a *handbackAnswer) (strin
 	if err != nil && !errors.Is(err, journal.ErrNone) {
 		return t.Name, err
 	}
-	if err := errors.Join(err, o.setAside(a)); errors.Is(err, journal.ErrNone) && len(a.Aside) == 0 {
+	kept := o.setAside(a)
+	switch {
+	case errors.Is(kept, takeover.ErrRunning):
+		// It ends when it hears that it has lost the target, and keeps nobody from waiting.
+	case kept != nil:
+		return t.Name, kept
+	case errors.Is(err, journal.ErrNone) && len(a.Aside) == 0:
 		return t.Name, notSo("there is nothing to hand back: nobody has taken target %q over", t.Name)
-	} else if err != nil && !errors.Is(err, journal.ErrNone) {
-		return t.Name, err
 	}
 	_, err = handBack{shared: o.shared, lifecycle: l, timeout: o.timeout}.do(ctx, l.AwaitReturn)
-	return t.Name, err
+	if kept != nil {
+		kept = o.setAside(a)
+	}
+	if errors.Is(kept, takeover.ErrRunning) {
+		linef(o.ErrOut, "warning: what this checkout has written down of a takeover cannot be read, and its process has not ended yet. Run this again once it has, so that it is kept under another name")
+		kept = nil
+	}
+	return t.Name, errors.Join(err, kept)
 }
 
 // setAside keeps a journal of this checkout that cannot be read under another name.
