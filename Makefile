@@ -43,9 +43,11 @@ peers: ## build the programs that tests run beside Pharos: minutes, once
 
 .PHONY: test
 test: peers ## run all tests of all modules with the race detector
-	$(call each,$(call packages,$(TESTED),go test -race -timeout $(TIMEOUT) $(TESTFLAGS)))
+	$(call each,$(call packages,$(TESTED),go test -race -p $(AT_ONCE) -timeout $(TIMEOUT) $(TESTFLAGS)))
 # A package takes longer with the larger sizes. What waits for the machine's real node, of which there is one, counts.
 TIMEOUT = $(if $(filter full,$(PHAROS_TEST_SIZE)),90m,30m)
+# How many packages are tested at once. One more than there are processors, since one or another waits for that node.
+AT_ONCE = $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 # Only packages with tests: the race detector has all that a package links compiled once more.
 TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
 

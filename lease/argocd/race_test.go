@@ -210,7 +210,7 @@ spec:
 	gateless.Gate = nil
 	racetest.Race{
 		Cluster: c, Setup: s, Manager: breaker, Mode: lease.ModeBorrow,
-		Processes: racetest.Size(20, 100), Rounds: racetest.Size(50, 300),
+		Processes: racetest.Size(12, 100), Rounds: racetest.Size(20, 300),
 		OnItsWay: config.Grace + time.Second,
 		Judge:    func(events []devenv.AuditEvent) { guardedPatches(t, events) },
 		Before:   readEarly, Held: sweepLate, Last: stopWatching,
