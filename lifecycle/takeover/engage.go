@@ -104,7 +104,7 @@ func (s *Session) planAgain(ctx context.Context, p *part) error {
 		}
 	}
 	// Whoever put it back may still be replacing its pods.
-	if err := s.awaitPods(ctx, p, left); err != nil {
+	if err := s.awaitPods(ctx, p, left, notLeft); err != nil {
 		return err
 	}
 	if live, err = s.writer.Read(ctx, d.Subject); err != nil {
@@ -274,7 +274,7 @@ func (s *Session) serveAll(ctx context.Context) error {
 		return err
 	}
 	for _, p := range s.parts {
-		if err := s.awaitPods(ctx, p, s.taken(p)); err != nil {
+		if err := s.awaitPods(ctx, p, s.taken(p), notTaken); err != nil {
 			return err
 		}
 		s.setServing(p, true)

@@ -167,12 +167,31 @@ func (s *Session) removeAgents(ctx context.Context) {
 	if s.Agents == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, toRemove)
-	defer cancel()
+	ctx, stop := s.bounded(ctx, toRemove, "the registry has not answered")
+	defer stop()
 	for _, w := range s.doc.Workloads {
 		if err := s.Agents.Remove(ctx, w.Diversion.Agent); err != nil {
 			s.Log.Warn("remove the image of an agent", "image", w.Diversion.Agent, "err", err)
 		}
+	}
+}
+
+// bounded ends a context when a time has passed on the session's clock, with why. It has
+// to be stopped.
+func (s *Session) bounded(ctx context.Context, limit time.Duration, why string) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late, ended := s.Clock.After(limit), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-late:
+			cancel(fmt.Errorf("%s for %s", why, limit))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
 	}
 }
 
@@ -194,7 +213,7 @@ func (s *Session) returnWorkload(ctx context.Context, i int) error {
 			return err
 		}
 		s.emitOf(p, Event{Type: EventRestored, Outcome: string(r.Outcome), Reason: r.Reason, Kept: kept(r)})
-		switch slow = s.awaitPods(ctx, p, left); {
+		switch slow = s.awaitPods(ctx, p, left, notLeft); {
 		case slow == nil:
 			s.emitOf(p, Event{Type: EventAgentsGone})
 		case !errors.Is(slow, errSlow) && !kubeclient.Refused(slow): // who may not look does not wait
@@ -247,7 +266,11 @@ func (s *Session) release(ctx context.Context) (released bool, err error) {
 		res, err = s.Lifecycle.HandBack(ctx, lifecycle.HandBackRequest{Holder: s.doc.Holder, Timeout: s.Timeout})
 		return err
 	})
-	if errors.Is(err, lease.ErrLost) && res.Released && len(s.doc.Workloads) == 0 {
+	switch {
+	case s.broken(err) != nil: // whatever else failed then: what the target is to be is somebody else's affair
+		lost, _ := errors.AsType[*lease.LostError](err)
+		err = &lifecycle.BlockedError{Reason: lost.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: lost}
+	case errors.Is(err, lease.ErrLost) && res.Released && len(s.doc.Workloads) == 0:
 		err = s.openLeft(ctx) // it had not been acquired, or has ended
 	}
 	if res.Released && passes(err) {

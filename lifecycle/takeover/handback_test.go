@@ -3,8 +3,10 @@ package takeover_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/divert"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -68,6 +72,26 @@ func TestHandBackOne(t *testing.T) {
 	}
 	if err := s.HandBack(t.Context()); !errors.Is(err, takeover.ErrNoSession) {
 		t.Errorf("of a session that has ended: %v", err)
+	}
+	s.Whole(s.before)
+}
+
+// A workload that could not be handed back is served on, and is not said to be handed back.
+func TestHandBackOneFails(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"api/main.txt": "api 2\n", "mail/main.txt": "mail 2\n"}, nil)
+	refused := s.proxy.Add(faultproxy.Rule{Method: http.MethodPatch, Path: regexp.MustCompile(`/deployments/mail`), Do: faultproxy.Answer(http.StatusForbidden)})
+	if err := s.HandBack(t.Context(), "mail"); !errors.Is(err, divert.ErrRejected) {
+		t.Errorf("handed back: %v", err)
+	}
+	for _, w := range s.Session.Status().Workloads {
+		if w.State != takeover.StateServing {
+			t.Errorf("%s is %s", w.Workload, w.State)
+		}
+	}
+	refused.Remove()
+	if err := s.HandBack(t.Context()); err != nil {
+		t.Error(err)
 	}
 	s.Whole(s.before)
 }

@@ -1,6 +1,7 @@
 package takeover_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
@@ -130,6 +131,38 @@ func TestHandBackOfServerThatHangs(t *testing.T) {
 	stall.Remove()
 	if err := s.finish(); err != nil {
 		t.Error(err)
+	}
+	s.Whole(s.before)
+}
+
+// silentRegistry is one that never answers to a removal.
+type silentRegistry struct {
+	takeovertest.Agents
+	asked chan struct{}
+	ended chan error
+}
+
+func (r silentRegistry) Remove(ctx context.Context, _ string) error {
+	close(r.asked)
+	<-ctx.Done()
+	r.ended <- context.Cause(ctx)
+	return context.Cause(ctx)
+}
+
+// A registry that does not answer holds a hand-back up for a while, and no longer.
+func TestRegistryThatHangs(t *testing.T) {
+	t.Parallel()
+	clock, registry := newSleeper(), silentRegistry{asked: make(chan struct{}), ended: make(chan error, 1)}
+	s := serve(t, editAPI, func(c *takeover.Config) { c.Agents, c.Clock = registry, clock })
+	answer := make(chan error, 1)
+	go func() { answer <- s.HandBack(t.Context()) }()
+	<-registry.asked
+	clock.tick()
+	if err := <-registry.ended; err == nil || err.Error() != "the registry has not answered for 30s" {
+		t.Errorf("the removal ended with %v", err)
+	}
+	if err := <-answer; err != nil {
+		t.Errorf("handed back: %v", err)
 	}
 	s.Whole(s.before)
 }

@@ -120,7 +120,7 @@ func trouble(p corev1.Pod) string {
 }
 
 // errSlow is matched by every *slowError.
-var errSlow = errors.New("its pods were not replaced in time")
+var errSlow = errors.New("it took too long")
 
 // slowError is a wait for the pods of a workload that took too long. It is a
 // lifecycle.ErrUnhealthy.
@@ -128,12 +128,13 @@ type slowError struct {
 	workload Workload
 	patience time.Duration
 	pods     Pods
-	why      string
+	// what is what did not happen in time, why what keeps a pod from it.
+	what, why string
 }
 
 func (e *slowError) Error() string {
-	text := fmt.Sprintf("%s: %v, within %s: %d wanted, %d with the agent, of which %d were served from here, %d without",
-		e.workload.Subject(), errSlow, e.patience, e.pods.Wanted, e.pods.Agents, e.pods.Connected, e.pods.Others)
+	text := fmt.Sprintf("%s: %s within %s: %d wanted, %d with the agent, of which %d were served from here, %d without",
+		e.workload.Subject(), e.what, e.patience, e.pods.Wanted, e.pods.Agents, e.pods.Connected, e.pods.Others)
 	if e.why != "" {
 		text += ": " + e.why
 	}
@@ -142,9 +143,35 @@ func (e *slowError) Error() string {
 
 func (e *slowError) Unwrap() []error { return []error{errSlow, lifecycle.ErrUnhealthy} }
 
+// notTaken says which of what a takeover waits for is missing.
+func notTaken(n Pods) string {
+	switch {
+	case n == Pods{}:
+		return notLooked
+	case n.Others > 0 || n.Agents < n.Wanted:
+		return "not all of its pods were replaced"
+	case n.Connected < n.Agents:
+		return "its pods were replaced, and not all of them were served from here"
+	}
+	return "its pods were replaced and served from here, and not all of them were ready"
+}
+
+// notLeft says which of what a hand-back waits for is missing.
+func notLeft(n Pods) string {
+	switch {
+	case n == Pods{}:
+		return notLooked
+	case n.Agents > 0:
+		return "not all of its pods with the agent were replaced"
+	}
+	return "its pods were replaced, and not all of them were ready"
+}
+
+const notLooked = "its pods could not be looked at"
+
 // awaitPods looks at a workload's pods until done says so or fails, ctx ends or the
-// session's patience does. Whenever they change it says so.
-func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bool, error)) error {
+// session's patience does, whose error says what is missing. Whenever they change it says so.
+func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bool, error), missing func(Pods) string) error {
 	late := s.Clock.After(s.Timeout)
 	var last Pods
 	var why string
@@ -165,7 +192,7 @@ func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bo
 		select {
 		case <-s.Clock.After(lookEvery):
 		case <-late:
-			return &slowError{p.workload, s.Timeout, last, why}
+			return &slowError{p.workload, s.Timeout, last, missing(last), why}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -40,7 +40,7 @@ func TestNeverServed(t *testing.T) {
 	if !errors.Is(err, lifecycle.ErrUnhealthy) {
 		t.Errorf("%v is no ErrUnhealthy", err)
 	}
-	for _, want := range []string{"of which 0 were served from here", "\nWhat keeps them: kubectl describe pods --namespace " + s.Namespace, "--timeout"} {
+	for _, want := range []string{"its pods were replaced, and not all of them were served from here within 5s", "of which 0 were served from here", "\nWhat keeps them: kubectl describe pods --namespace " + s.Namespace, "--timeout"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
