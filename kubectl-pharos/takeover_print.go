@@ -47,7 +47,7 @@ func (p *takeoverProgress) event(e takeover.Event) {
 	case takeover.EventPublished:
 		say("%s: the registry has the agent", e.Workload)
 	case takeover.EventLeaseAcquired:
-		say("%s: borrowed until %s, and renewed", e.Target, e.Until.Local().Format(time.TimeOnly))
+		say("%s: borrowed until %s, and renewed", e.Target, instant(e.Until))
 	case takeover.EventForwards:
 		p.forwards(e)
 	case takeover.EventReady:
@@ -157,7 +157,7 @@ func processLines(e runtime.Event) []string {
 		if e.Next.IsZero() {
 			return say("crashed: %s", e.Reason)
 		}
-		return say("crashed: %s; it is started again at %s", e.Reason, e.Next.Local().Format(time.TimeOnly))
+		return say("crashed: %s; it is started again at %s", e.Reason, instant(e.Next))
 	case runtime.EventParked:
 		return say("PARKED, started no more until an edit, or kubectl pharos takeover restart %s: %s", e.Name, e.Reason)
 	case runtime.EventTrouble:
@@ -221,6 +221,9 @@ func planLines(p takeover.Plan) (lines []string) {
 		if w.Returns != "" {
 			say("  put back by %s, if everybody else is gone", w.Returns)
 		}
+	}
+	if p.Silence > 0 {
+		say("the target's controller puts it back after %s without a sign of life", time.Duration(p.Silence)*time.Second)
 	}
 	if len(p.Covers) > 0 {
 		say("the lease covers %s", strings.Join(p.Covers, ", "))

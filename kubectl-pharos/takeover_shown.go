@@ -80,10 +80,10 @@ func (f *takeoverFields) lines() []string {
 	}
 	head := "by " + f.User
 	if f.Since != nil {
-		head += " since " + f.Since.Format(time.RFC3339)
+		head += " since " + instant(*f.Since)
 	}
 	if f.Until != nil {
-		head += ", until " + f.Until.Format(time.RFC3339) + " unless it is renewed"
+		head += ", until " + instant(*f.Until) + " unless it is renewed"
 	}
 	lines := []string{head}
 	for _, w := range f.Workloads {
@@ -94,6 +94,9 @@ func (f *takeoverFields) lines() []string {
 	}
 	return lines
 }
+
+// instant is a time for people, in the one form that all commands have.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // timeOf is a time for programs; nil for none.
 func timeOf(t time.Time) *time.Time {

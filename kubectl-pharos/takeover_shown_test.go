@@ -7,6 +7,7 @@ import (
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -27,5 +28,17 @@ func TestTakeoverShown(t *testing.T) {
 		if got := takeoverOn(t.Context(), standard.Target{}, standard.Options{}, l); got != nil {
 			t.Errorf("%+v: %+v", l, got)
 		}
+	}
+}
+
+// Who relies on a silence finds it in the plan.
+func TestPlanNamesTheSilence(t *testing.T) {
+	t.Parallel()
+	const line = "the target's controller puts it back after 2m0s without a sign of life"
+	if got := planLines(takeover.Plan{Target: "devbox", Silence: 120}); !slices.Contains(got, line) {
+		t.Errorf("it says %q", got)
+	}
+	if got := planLines(takeover.Plan{Target: "devbox"}); slices.Contains(got, line) {
+		t.Errorf("without one it says %q", got)
 	}
 }

@@ -63,6 +63,7 @@ func (s *Session) choose(facts Facts, names []string) Plan {
 	if s.Silence <= 0 {
 		return plan
 	}
+	plan.Silence = int64(s.Silence / time.Second)
 	for _, w := range plan.Workloads {
 		controller := facts.Controller.in(w.Namespace)
 		why := controller.Why

@@ -33,6 +33,9 @@ type Plan struct {
 	// sorted. Where nothing but Pharos brings the objects, there are none, and the
 	// lease covers the target.
 	Covers []string `json:"covers"`
+	// Silence is after how many seconds without a sign of life the target's controller
+	// puts the workloads back; 0 for at the end of the lease.
+	Silence int64 `json:"silence,omitempty"`
 	// Blocked is all that stands in the way.
 	Blocked []Block `json:"blocked,omitempty"`
 	// Warnings are what a person should know.

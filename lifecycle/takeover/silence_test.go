@@ -61,8 +61,8 @@ func TestSilenceThatNobodyHears(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.want == "" {
-				if err := plan.Err(); err != nil {
-					t.Errorf("it is refused: %v", err)
+				if err := plan.Err(); err != nil || plan.Silence != 120 {
+					t.Errorf("it is refused, or put back after %d seconds: %v", plan.Silence, err)
 				}
 				return
 			}
