@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -99,6 +98,20 @@ func (o *handbackOptions) preview(ctx context.Context, a *handbackAnswer) (strin
 		return "", err
 	}
 	report, err := o.restore(ctx, t, so, a)
+	if o.output.human() {
+		o.printPreview(t, *a, report.Lease)
+	}
+	if errors.Is(err, journal.ErrNone) {
+		err = nil
+		if !report.Lease.Held {
+			err = notSo("there is nothing to hand back: nobody has taken target %q over", t.Name)
+		}
+	}
+	return t.Name, err
+}
+
+// printPreview says what would be put back, for people.
+func (o *handbackOptions) printPreview(t standard.Target, a handbackAnswer, s lease.State) {
 	for _, w := range a.Workloads {
 		would := restoredWould[w.Outcome]
 		if len(w.Restored) > 0 {
@@ -109,20 +122,13 @@ func (o *handbackOptions) preview(ctx context.Context, a *handbackAnswer) (strin
 		}
 		linef(o.Out, "%s: %s", w.Workload, would)
 	}
-	if s := report.Lease; s.Held && s.Mode == lease.ModeBorrow {
+	if s.Held && s.Mode == lease.ModeBorrow {
 		does := "would be released"
 		if o.force {
 			does = "would be taken away from them"
 		}
-		linef(o.Out, "the lease of target %s, which %s has until %s, %s", t.Name, s.Who(), s.Expires.Local().Format(time.DateTime), does)
+		linef(o.Out, "the lease of target %s, which %s has until %s, %s", t.Name, s.Who(), instant(s.Expires), does)
 	}
-	if errors.Is(err, journal.ErrNone) {
-		err = nil
-		if !report.Lease.Held {
-			err = notSo("there is nothing to hand back: nobody has taken target %q over", t.Name)
-		}
-	}
-	return t.Name, err
 }
 
 // restoredWould is what would become of a workload, by its outcome.

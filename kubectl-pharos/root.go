@@ -19,6 +19,8 @@ type shared struct {
 	target string
 	// gitDir is the Git folder of the repository, once that was opened.
 	gitDir string
+	// onTarget is the target, once that was opened.
+	onTarget *openedTarget
 	// fingerprints is what is kept in the Git folder of what they are computed of,
 	// once it was opened; nil if it cannot be.
 	fingerprints *cachefile.File

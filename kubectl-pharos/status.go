@@ -11,6 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/workstation"
 	"github.com/pharos-dev/pharos/receipt"
 )
 
@@ -60,7 +61,8 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.print(st, head, o.parked(ctx, so, st), takeoverOn(ctx, t, so, st.Lease)); err != nil {
+	taken, left := takeoverOn(ctx, t, so, st.Lease), leftHere(ctx, workstation.Folder(repo), o.onTarget)
+	if err := o.print(st, head, o.parked(ctx, so, st), taken, left); err != nil {
 		return err
 	}
 	if !st.IsLive() {
@@ -79,6 +81,7 @@ type statusFields struct {
 	Unreadable   []unreadableFields       `json:"unreadable,omitempty"`
 	Lease        leaseFields              `json:"lease"`
 	Takeover     *takeoverFields          `json:"takeover,omitempty"`
+	Interrupted  *leftFields              `json:"interrupted,omitempty"`
 	Objects      int                      `json:"objects"`
 	Unready      []lifecycle.ObjectStatus `json:"unready,omitempty"`
 	Drifted      []lifecycle.ObjectStatus `json:"drifted,omitempty"`
@@ -118,7 +121,7 @@ func receiptOf(r *lifecycle.ReceiptStatus) *receiptFields {
 	return f
 }
 
-func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parkedFields, taken *takeoverFields) error {
+func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parkedFields, taken *takeoverFields, left *leftFields) error {
 	if o.output.human() {
 		o.printHuman(st, head, parked, taken)
 		return nil
@@ -126,7 +129,7 @@ func (o *statusOptions) print(st lifecycle.Status, head headFields, parked parke
 	fields := statusFields{
 		ClusterUID: st.ClusterUID, IsLive: st.IsLive(), Head: head, Applied: receiptOf(st.Applied), Live: receiptOf(st.Live), Last: st.Last,
 		Lease: leaseAndGate(st.Lease, st.Gate, st.GateErr), Unready: st.Observation.Unready, Drifted: st.Observation.Drifted, Orphans: st.Observation.Orphans,
-		Parked: parked, Takeover: taken, Applications: st.Observation.Applications,
+		Parked: parked, Takeover: taken, Interrupted: left, Applications: st.Observation.Applications,
 	}
 	if f := st.Failure; f != nil {
 		fields.Failure = &failureFields{Receipt: f.ID, Commit: f.Commit, Time: f.Result.Time, Reason: f.Result.Reason}

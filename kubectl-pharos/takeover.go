@@ -53,8 +53,9 @@ published schema, and so is each of the input, which asks for something. The end
 input ends nothing; SIGINT or SIGTERM ends this command, and not the takeover. What
 --dry-run says is printed for programs by --output.
 
-Exit codes: 0 handed back, or left to itself; 1 nothing differs from the target; 3 the
-working tree cannot be run; 4 the target cannot be reached; 5 refused, or the target is
+Exit codes: 0 handed back, or left to itself; 1 nothing differs from the target; 2 wrong
+usage, a port of this machine is in use, or its process was killed; 3 the working tree
+cannot be run; 4 the target cannot be reached; 5 refused, or the target is
 somebody else's; 6 not served, or not back, within --timeout.`,
 		Example: `  # What would be taken over, and what would run?
   kubectl pharos takeover --dry-run

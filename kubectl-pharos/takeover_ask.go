@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,12 +23,26 @@ func (s *shared) guardian(ctx context.Context) (*guardian.Client, error) {
 	}
 	client, err := guardian.Connect(ctx, folder)
 	if errors.Is(err, guardian.ErrNotRunning) {
-		if doc, jerr := s.journal(); jerr == nil {
-			return nil, notSo("%v, but one was interrupted: session %s of target %s, begun %s\n%s", err, doc.Session, doc.Target, doc.Began.Local().Format(time.DateTime), interruptedNext)
+		if left := s.leftInCheckout(ctx, folder); left != nil {
+			return nil, &goneError{notSo("%v: %s", err, left), left}
 		}
 		return nil, notSo("%v\nBegin one: kubectl pharos takeover. Who has the target: kubectl pharos lease show", err)
 	}
 	return client, err
+}
+
+// leftInCheckout is the takeover of the checkout whose process is gone, with what its target says
+// of it, as far as that can be reached; nil if there is none.
+func (s *shared) leftInCheckout(ctx context.Context, folder string) *leftFields {
+	doc, err := takeover.Left(folder)
+	if err != nil {
+		return nil
+	}
+	if s.target == "" {
+		s.target = doc.Target
+	}
+	_, _, _, _ = s.open(ctx) // without it there is less to say
+	return leftHere(ctx, folder, s.onTarget)
 }
 
 // interruptedNext is what can be done about a takeover whose process is gone.
@@ -51,7 +63,8 @@ func newTakeoverStatus(s *shared) *cobra.Command {
 		Use:   "status",
 		Short: "Show the takeover of this checkout",
 		Long: `Show the takeover of this checkout: which workloads, what runs for them, and how long
-the target is borrowed. It asks the process of the takeover, and no cluster. It exits
+the target is borrowed. It asks the process of the takeover, and no cluster; where that
+process is gone, it asks the target whether somebody else has taken it back. It exits
 with 1 if there is none, or if one was interrupted. What others have on the target is
 said by kubectl pharos lease show.`,
 		Example: `  kubectl pharos takeover status
@@ -73,8 +86,8 @@ func (o *takeoverStatusOptions) run(ctx context.Context) error {
 		return err
 	}
 	client, err := o.guardian(ctx)
-	if errors.Is(err, errNotSo) {
-		return o.interrupted(err)
+	if gone, ok := errors.AsType[*goneError](err); ok && !o.output.human() {
+		return errors.Join(err, o.interrupted(gone.left))
 	}
 	if err != nil {
 		return err
@@ -87,12 +100,19 @@ func (o *takeoverStatusOptions) run(ctx context.Context) error {
 }
 
 // interrupted shows what the journal says of a session whose process is gone.
-func (o *takeoverStatusOptions) interrupted(why error) error {
+func (o *takeoverStatusOptions) interrupted(left *leftFields) error {
 	doc, err := o.journal()
-	if err != nil || o.output.human() {
-		return why
+	if err != nil {
+		return err
 	}
-	return errors.Join(why, o.print(guardian.Status{Status: takeover.StatusOf(doc)}))
+	obj, err := newObject("Takeover", doc.Target, struct {
+		guardian.Status
+		TakenBack *takenBackFields `json:"takenBack,omitempty"`
+	}{guardian.Status{Status: takeover.StatusOf(doc)}, left.TakenBack})
+	if err != nil {
+		return err
+	}
+	return o.output.print(o.Out, obj)
 }
 
 func (o *takeoverStatusOptions) print(st guardian.Status) error {
@@ -103,9 +123,9 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 		}
 		return o.output.print(o.Out, obj)
 	}
-	linef(o.Out, "target %s since %s, process %d", st.Target, st.Began.Local().Format(time.DateTime), st.PID)
+	linef(o.Out, "target %s since %s, process %d", st.Target, instant(st.Began), st.PID)
 	if !st.Until.IsZero() {
-		linef(o.Out, "borrowed until %s, and renewed", st.Until.Local().Format(time.DateTime))
+		linef(o.Out, "borrowed until %s, and renewed", instant(st.Until))
 	} else {
 		linef(o.Out, "the target is not borrowed now, and nothing is served")
 	}
@@ -185,28 +205,6 @@ leaves it, Ctrl-C twice hands everything back.`,
 				return err
 			}
 			return s.end(s.watch(cmd.Context(), client, observer{}))
-		},
-	}
-}
-
-func newTakeoverRestart(s *shared) *cobra.Command {
-	return &cobra.Command{
-		Use:   "restart [WORKLOAD…]",
-		Short: "Start the processes of the takeover anew",
-		Long: `Start the processes of the takeover anew, also those that are parked since they
-crashed again and again. Without an argument all of them.`,
-		Example: `  kubectl pharos takeover restart shop/api`,
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := s.guardian(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := client.Restart(cmd.Context(), args...); err != nil {
-				return err
-			}
-			linef(s.Out, "%s: started anew", cmp.Or(strings.Join(args, ", "), "all"))
-			return nil
 		},
 	}
 }

@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pharos-dev/pharos/lifecycle/takeover"
-	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
 
 // tellOfLeft has each command that works in a repository say that a takeover of the
@@ -32,19 +27,12 @@ func (s *shared) tellOfLeft(cmd *cobra.Command) {
 }
 
 // sayLeft looks where the command opened a repository, which costs a look at one folder.
+// Only of a takeover that was interrupted the target is asked, where that was opened.
 func (s *shared) sayLeft(ctx context.Context) {
 	if s.gitDir == "" {
 		return
 	}
-	folder := filepath.Join(s.gitDir, "pharos", "takeover")
-	doc, err := takeover.Left(folder)
-	if err != nil {
-		return // there is none, or the next takeover says what is wrong with it
+	if left := leftHere(ctx, filepath.Join(s.gitDir, "pharos", "takeover"), s.onTarget); left != nil {
+		linef(s.ErrOut, "warning: %s", left)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	if _, err := guardian.Connect(ctx, folder); !errors.Is(err, guardian.ErrNotRunning) {
-		return
-	}
-	linef(s.ErrOut, "warning: a takeover of target %s, begun %s, was interrupted here. %s", doc.Target, doc.Began.Local().Format(time.DateTime), interruptedNext)
 }

@@ -75,7 +75,7 @@ func TestTakeoverCommand(t *testing.T) {
 	if out, _ := s.run("status"); !strings.Contains(out, "was interrupted here") {
 		t.Errorf("status does not say that a takeover was interrupted:\n%s", out)
 	}
-	if out, code := s.run("takeover", "status"); code != exitNotSo || !strings.Contains(out, "one was interrupted") {
+	if out, code := s.run("takeover", "status"); code != exitNotSo || !strings.Contains(out, "was interrupted here") {
 		t.Errorf("takeover status of an interrupted one: exit %d\n%s", code, out)
 	}
 	again := start(t, s.dir, s.env, "takeover")

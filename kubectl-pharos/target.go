@@ -94,6 +94,9 @@ func (s *shared) open(ctx context.Context) (*source.Repository, standard.Target,
 		return nil, standard.Target{}, standard.Options{}, err
 	}
 	o, err := s.options(t)
+	if err == nil {
+		s.onTarget = &openedTarget{t, o}
+	}
 	return repo, t, o, err
 }
 
