@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/testsize"
 )
 
 // file is one file of a tree that a test makes.
@@ -168,14 +169,6 @@ func clashes(path string, taken map[string]bool) bool {
 	return false
 }
 
-// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
-func size(small, large int) int {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return large
-	}
-	return small
-}
-
 // pruneTally counts what random trees and patterns had in them.
 type pruneTally struct{ empty, whole, parts, submodules int }
 
@@ -187,7 +180,7 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all pruneTally
 	const atOnce = 2000 // trees in one repository
-	total := size(3000, 60_000)
+	total := testsize.Of(3000, 60_000)
 	for done := 0; done < total; done += atOnce {
 		all.compare(t, r, min(atOnce, total-done))
 	}

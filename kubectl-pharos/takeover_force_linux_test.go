@@ -14,6 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/testsize"
 )
 
 // forced are the rights to hand back by force that package restore documents, and to look
@@ -113,7 +114,7 @@ func TestTakeoverHandedBackByOthers(t *testing.T) {
 	}
 	st := s.status()
 	s.killGuardian()
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
+	if testsize.Full() {
 		// The whole silence, of which the lease sees no end.
 		for s.spec() != before {
 			if time.Now().After(st.Until) {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/testsize"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/render"
 )
@@ -28,7 +29,7 @@ import (
 // folder what those before them kept. They all say the same, errors included. Not
 // parallel: it takes its time with kustomize.
 func TestCachedIsNeverStale(t *testing.T) {
-	for name, steps := range map[string]int{"bases": 80, "components": 80, "patches": 80, "schema": 20} {
+	for name, steps := range map[string]int{"bases": testsize.Of(30, 80), "components": testsize.Of(30, 80), "patches": testsize.Of(30, 80), "schema": testsize.Of(8, 20)} {
 		t.Run(name, func(t *testing.T) {
 			original := fixtures(t)[name]
 			random := rand.New(rand.NewPCG(20261130, uint64(len(name))))

@@ -3,7 +3,6 @@ package inventory_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,23 +14,16 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/testsize"
 	"github.com/pharos-dev/pharos/reaper/inventory"
 )
-
-// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
-func size(small, large int) int {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return large
-	}
-	return small
-}
 
 // Many objects are read in pages, each once, also if the server forgets the pages
 // while they are read.
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	n := size(2_000, 10_000)
+	n := testsize.Of(2_000, 10_000)
 	config, counter := devtest.Count(b.cluster.Config())
 	config.QPS = -1
 	maps := devtest.Client(t, config).CoreV1().ConfigMaps(b.namespace)

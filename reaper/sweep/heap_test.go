@@ -4,26 +4,19 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 	"unique"
-)
 
-// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
-func size(small, large int) int {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return large
-	}
-	return small
-}
+	"github.com/pharos-dev/pharos/internal/testsize"
+)
 
 // The heap does what a map and a search through all of it would do.
 func TestDeadlinesAreThoseOfAModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(size(20, 500)) {
+	for seed := range uint64(testsize.Of(20, 500)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var d deadlines
 		model := map[string]entry{}

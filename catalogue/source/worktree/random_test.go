@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/internal/testsize"
 )
 
 // What is edited in any way has, each time, the tree that git makes of it, and
 // that of the commit that follows.
 func TestRandomEdits(t *testing.T) {
 	t.Parallel()
-	for seed := range size(6, 120) {
+	for seed := range testsize.Of[uint64](6, 120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -49,14 +50,6 @@ func TestRandomEdits(t *testing.T) {
 			}
 		})
 	}
-}
-
-// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
-func size(small, large uint64) uint64 {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return large
-	}
-	return small
 }
 
 // randomise changes files, their modes, what they are and where, and the index.

@@ -54,14 +54,6 @@ type Race struct {
 	OnItsWay time.Duration
 }
 
-// Size is what CI asks for, or less.
-func Size(small, full int) int {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return full
-	}
-	return small
-}
-
 // Seed is that of PHAROS_TEST_SEED, or a random one, which is told if the test
 // fails.
 func Seed(t testing.TB) *rand.Rand {

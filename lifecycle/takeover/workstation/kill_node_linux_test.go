@@ -1,10 +1,10 @@
 package workstation_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/pharos-dev/pharos/internal/killtest"
+	"github.com/pharos-dev/pharos/internal/testsize"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -25,7 +25,7 @@ func TestNodeGuardianKilled(t *testing.T) {
 	steps := []journal.Step{journal.Leased, journal.Recorded, journal.Diverted, journal.Serving, journal.HandingBack, journal.Restored}
 	for i, step := range steps {
 		for j, e := range endings {
-			if os.Getenv("PHAROS_TEST_SIZE") != "full" && (i+j)%len(endings) != 2 {
+			if !testsize.Full() && (i+j)%len(endings) != 2 {
 				continue // each step has one ending, and a lost laptop is one that served
 			}
 			t.Logf("%s, %s", step, e.name)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/internal/testsize"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 )
 
@@ -120,7 +121,7 @@ func TestNodeLoad(t *testing.T) {
 		}
 	}
 	edits := 5
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
+	if testsize.Full() {
 		edits = 50
 	}
 	s, ports := loadedShop(t)

@@ -24,17 +24,10 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/testsize"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
-
-// size returns small, or large where PHAROS_TEST_SIZE asks for the full sizes.
-func size(small, large int) int {
-	if os.Getenv("PHAROS_TEST_SIZE") == "full" {
-		return large
-	}
-	return small
-}
 
 // seedOf is that of PHAROS_TEST_SEED, or a random one.
 func seedOf(t *testing.T) uint64 {
@@ -109,7 +102,7 @@ func TestHarmless(t *testing.T) {
 			if s.client, err = dynamic.NewForConfig(admin); err == nil {
 				s.reap, err = reaper.NewClient(admin)
 			}
-			for range size(250, 1500) {
+			for range testsize.Of(250, 1500) {
 				if err == nil {
 					err = s.step(ctx)
 				}
@@ -194,7 +187,7 @@ func playground(t *testing.T, kube kubernetes.Interface) (arenas, boxes []string
 		}
 		arenas, owners[arena] = append(arenas, arena), owner.UID
 	}
-	for n := range size(6, 12) {
+	for n := range testsize.Of(6, 12) {
 		boxes = append(boxes, fmt.Sprintf("box-%d", n))
 	}
 	return arenas, boxes, owners
