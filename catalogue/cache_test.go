@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // memoryCache forgets a part of what it is given, if it is told to.
@@ -178,7 +178,7 @@ func TestCachedIsUncached(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	var fine, failed, found, read, readUncached int
-	for round := range testsize.Of(50, 600) {
+	for round := range sizetest.Of(50, 600) {
 		cache := newMemoryCache()
 		if round%3 == 0 {
 			chance := rand.New(rand.NewPCG(13, uint64(round)))

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // Over random trees and recipes: an image is said to have changed exactly when
@@ -23,7 +23,7 @@ func TestExplainNamesEverythingThatChanged(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	kinds := map[ReasonKind]int{}
 	unchanged, webs := 0, 0
-	for range testsize.Of(200, 500) {
+	for range sizetest.Of(200, 500) {
 		files, images := explainedFiles(r), randomImages(t, r)
 		editedFiles, editedImages := files, images
 		if r.IntN(8) > 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // randomAttributes are lines of a .gitattributes in the words of randomPath.
@@ -43,7 +43,7 @@ func TestLFSLinesCoverWhatGitFilters(t *testing.T) {
 	var asked []question
 	var input strings.Builder
 	lines := map[string][]string{}
-	for i := range testsize.Of(1500, 20_000) {
+	for i := range sizetest.Of(1500, 20_000) {
 		dir := fmt.Sprintf("case%d", i)
 		content := randomAttributes(r)
 		if err := os.Mkdir(filepath.Join(repository, dir), 0o755); err != nil {

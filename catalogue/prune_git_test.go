@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // file is one file of a tree that a test makes.
@@ -180,7 +180,7 @@ func TestPruneIsWhatGitComputes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all pruneTally
 	const atOnce = 2000 // trees in one repository
-	total := testsize.Of(3000, 60_000)
+	total := sizetest.Of(3000, 60_000)
 	for done := 0; done < total; done += atOnce {
 		all.compare(t, r, min(atOnce, total-done))
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // Whatever is built on what: an image has a fingerprint if nothing that it is
@@ -18,7 +18,7 @@ func TestRandomDependencies(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	const n = 7
 	var fine, cyclic, behind int
-	for range testsize.Of(150, 3000) {
+	for range sizetest.Of(150, 3000) {
 		var on, reach [n][n]bool
 		var files []file
 		c := &Catalogue{}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // forced are the rights to hand back by force that package restore documents, and to look
@@ -114,7 +114,7 @@ func TestTakeoverHandedBackByOthers(t *testing.T) {
 	}
 	st := s.status()
 	s.killGuardian()
-	if testsize.Full() {
+	if sizetest.Full() {
 		// The whole silence, of which the lease sees no end.
 		for s.spec() != before {
 			if time.Now().After(st.Until) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lease/internal/racetest"
 )
@@ -39,7 +39,7 @@ func TestRace(t *testing.T) {
 	config := racing(racetest.Config(c.Config(), s))
 	racetest.Race{
 		Cluster: c, Setup: s, Manager: manager(t, config), Mode: lease.ModeDeliver,
-		Processes: testsize.Of(20, 100), Rounds: testsize.Of(50, 300), Waiting: 2,
+		Processes: sizetest.Of(20, 100), Rounds: sizetest.Of(50, 300), Waiting: 2,
 		// A lease that is broken ends at once, without a margin.
 		OnItsWay: config.Grace + time.Second,
 	}.Run(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/pharos-dev/pharos/internal/argo"
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lease/argocd"
 	"github.com/pharos-dev/pharos/lease/internal/racetest"
@@ -211,7 +211,7 @@ spec:
 	gateless.Gate = nil
 	racetest.Race{
 		Cluster: c, Setup: s, Manager: breaker, Mode: lease.ModeBorrow,
-		Processes: testsize.Of(12, 100), Rounds: testsize.Of(20, 300),
+		Processes: sizetest.Of(12, 100), Rounds: sizetest.Of(20, 300),
 		OnItsWay: config.Grace + time.Second,
 		Judge:    func(events []devenv.AuditEvent) { guardedPatches(t, events) },
 		Before:   readEarly, Held: sweepLate, Last: stopWatching,

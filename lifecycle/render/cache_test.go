@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/render"
 )
@@ -29,7 +29,7 @@ import (
 // folder what those before them kept. They all say the same, errors included. Not
 // parallel: it takes its time with kustomize.
 func TestCachedIsNeverStale(t *testing.T) {
-	for name, steps := range map[string]int{"bases": testsize.Of(30, 80), "components": testsize.Of(30, 80), "patches": testsize.Of(30, 80), "schema": testsize.Of(8, 20)} {
+	for name, steps := range map[string]int{"bases": sizetest.Of(30, 80), "components": sizetest.Of(30, 80), "patches": sizetest.Of(30, 80), "schema": sizetest.Of(8, 20)} {
 		t.Run(name, func(t *testing.T) {
 			original := fixtures(t)[name]
 			random := rand.New(rand.NewPCG(20261130, uint64(len(name))))

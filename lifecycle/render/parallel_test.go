@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/render"
 )
@@ -60,7 +60,7 @@ func TestManyInParallel(t *testing.T) {
 	}
 	batch(100) // what the first ones set up stays
 	before := holdings(t)
-	batch(testsize.Of(200, 900))
+	batch(sizetest.Of(200, 900))
 	after := holdings(t)
 	if after.goroutines > before.goroutines || after.files > before.files {
 		t.Errorf("%d goroutines and %d open files became %d and %d", before.goroutines, before.files, after.goroutines, after.files)

@@ -14,7 +14,7 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/faultproxy"
 	"github.com/pharos-dev/pharos/internal/keys"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/reaper/inventory"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	n := testsize.Of(2_000, 10_000)
+	n := sizetest.Of(2_000, 10_000)
 	config, counter := devtest.Count(b.cluster.Config())
 	config.QPS = -1
 	maps := devtest.Client(t, config).CoreV1().ConfigMaps(b.namespace)

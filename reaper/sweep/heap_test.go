@@ -10,13 +10,13 @@ import (
 	"time"
 	"unique"
 
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // The heap does what a map and a search through all of it would do.
 func TestDeadlinesAreThoseOfAModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(testsize.Of(20, 500)) {
+	for seed := range uint64(sizetest.Of(20, 500)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var d deadlines
 		model := map[string]entry{}

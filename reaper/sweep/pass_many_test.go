@@ -13,7 +13,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // A pass holds a page of objects, however many there are.
@@ -21,7 +21,7 @@ func TestPassOverManyStaysSmall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n := 5_000
-	if testsize.Full() {
+	if sizetest.Full() {
 		n = 100_000
 	}
 	config := w.cluster.Config()

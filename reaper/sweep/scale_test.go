@@ -17,14 +17,14 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv"
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
 
 // many is how many objects there are, the half of them Pods.
 func many() int {
-	if testsize.Full() {
+	if sizetest.Full() {
 		return 100_000
 	}
 	return 5_000

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // What is edited in any way has, each time, the tree that git makes of it, and
 // that of the commit that follows.
 func TestRandomEdits(t *testing.T) {
 	t.Parallel()
-	for seed := range testsize.Of[uint64](6, 120) {
+	for seed := range sizetest.Of[uint64](6, 120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 )
 
 // bare is a protocol without a gate whose holders write without a precondition.
@@ -27,7 +27,7 @@ func tested() machine {
 
 // gated is one with a gate.
 func gated() machine {
-	return machine{procs: 2, second: 1, duration: testsize.Of[int8](2, 3), margin: 1, grace: 1, gate: true, sweeps: 1}
+	return machine{procs: 2, second: 1, duration: sizetest.Of[int8](2, 3), margin: 1, grace: 1, gate: true, sweeps: 1}
 }
 
 func with(m machine, change func(*machine)) machine {
@@ -40,10 +40,10 @@ func TestProtocol(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]machine{
 		"answers and writes that are lost or late": with(bare(), func(m *machine) {
-			m.faults, m.loses, m.lates = testsize.Of[int8](1, 3), true, true
+			m.faults, m.loses, m.lates = sizetest.Of[int8](1, 3), true, true
 		}),
 		"machines that sleep": with(slow(), func(m *machine) {
-			m.faults, m.loses, m.lates, m.sleeps = testsize.Of[int8](2, 4), true, true, true
+			m.faults, m.loses, m.lates, m.sleeps = sizetest.Of[int8](2, 4), true, true, true
 		}),
 		"a lease that is broken": with(bare(), func(m *machine) {
 			m.breaks = true
@@ -58,11 +58,11 @@ func TestProtocol(t *testing.T) {
 		}),
 		"writes that carry a precondition": with(tested(), func(m *machine) {
 			m.faults, m.loses, m.lates, m.sleeps, m.abandons = 1, true, true, true, true
-			m.breaks = testsize.Of(false, true)
+			m.breaks = sizetest.Of(false, true)
 		}),
 		"three processes": with(tested(), func(m *machine) { m.procs = 3 }),
 		"a gate": with(gated(), func(m *machine) {
-			m.duration, m.faults, m.loses, m.lates, m.opens = 2, testsize.Of[int8](0, 1), true, true, true
+			m.duration, m.faults, m.loses, m.lates, m.opens = 2, sizetest.Of[int8](0, 1), true, true, true
 		}),
 		"a gate whose lease is broken": with(gated(), func(m *machine) {
 			m.breaks = true
@@ -71,10 +71,10 @@ func TestProtocol(t *testing.T) {
 			m.faults, m.deletes, m.lates = 1, true, true
 		}),
 		"a gate of machines that sleep": with(gated(), func(m *machine) {
-			m.faults, m.sleeps = testsize.Of[int8](1, 2), true
+			m.faults, m.sleeps = sizetest.Of[int8](1, 2), true
 		}),
 		"a gate whose holder is killed": with(gated(), func(m *machine) {
-			m.faults, m.resumes = testsize.Of[int8](1, 2), true
+			m.faults, m.resumes = sizetest.Of[int8](1, 2), true
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {

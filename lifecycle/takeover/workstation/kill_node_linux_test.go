@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/pharos-dev/pharos/internal/killtest"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
@@ -25,7 +25,7 @@ func TestNodeGuardianKilled(t *testing.T) {
 	steps := []journal.Step{journal.Leased, journal.Recorded, journal.Diverted, journal.Serving, journal.HandingBack, journal.Restored}
 	for i, step := range steps {
 		for j, e := range endings {
-			if !testsize.Full() && (i+j)%len(endings) != 2 {
+			if !sizetest.Full() && (i+j)%len(endings) != 2 {
 				continue // each step has one ending, and a lost laptop is one that served
 			}
 			t.Logf("%s, %s", step, e.name)

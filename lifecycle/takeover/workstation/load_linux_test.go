@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 )
 
@@ -121,7 +121,7 @@ func TestNodeLoad(t *testing.T) {
 		}
 	}
 	edits := 5
-	if testsize.Full() {
+	if sizetest.Full() {
 		edits = 50
 	}
 	s, ports := loadedShop(t)

@@ -24,7 +24,7 @@ import (
 
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 	"github.com/pharos-dev/pharos/internal/keys"
-	"github.com/pharos-dev/pharos/internal/testsize"
+	"github.com/pharos-dev/pharos/internal/sizetest"
 	"github.com/pharos-dev/pharos/reaper"
 	"github.com/pharos-dev/pharos/reaper/sweep"
 )
@@ -102,7 +102,7 @@ func TestHarmless(t *testing.T) {
 			if s.client, err = dynamic.NewForConfig(admin); err == nil {
 				s.reap, err = reaper.NewClient(admin)
 			}
-			for range testsize.Of(250, 1500) {
+			for range sizetest.Of(250, 1500) {
 				if err == nil {
 					err = s.step(ctx)
 				}
@@ -187,7 +187,7 @@ func playground(t *testing.T, kube kubernetes.Interface) (arenas, boxes []string
 		}
 		arenas, owners[arena] = append(arenas, arena), owner.UID
 	}
-	for n := range testsize.Of(6, 12) {
+	for n := range sizetest.Of(6, 12) {
 		boxes = append(boxes, fmt.Sprintf("box-%d", n))
 	}
 	return arenas, boxes, owners

@@ -1,5 +1,5 @@
-// Package testsize says how large tests are.
-package testsize
+// Package sizetest says how large tests are.
+package sizetest
 
 import "os"
 
