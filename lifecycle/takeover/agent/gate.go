@@ -34,7 +34,9 @@ func (g *gate) enter(s *stream) (before *stream) {
 	return before
 }
 
-// leave takes s away, which gave its last sign of life then.
+// leave takes s away, which gave its last sign of life then, by the wall clock. That may
+// have been set since, and may be later: the silence is between none and as long as
+// nobody is waited for, and from now on it is measured by the monotonic clock.
 func (g *gate) leave(s *stream, life time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +44,8 @@ func (g *gate) leave(s *stream, life time.Time) {
 		return
 	}
 	if g.serving {
-		g.since = life
+		now := time.Now()
+		g.since = now.Add(-min(max(now.Sub(life), 0), g.away))
 	}
 	g.stream, g.serving = nil, false
 	g.notify()
