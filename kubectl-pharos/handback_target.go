@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -157,7 +158,10 @@ func (o *handbackOptions) restore(ctx context.Context, t standard.Target, so sta
 	case errors.Is(err, lease.ErrHeld):
 		return report, &lifecycle.BlockedError{Reason: err.Error(), Next: "Look at who has it with: kubectl pharos lease show", Err: err}
 	}
-	return report, lifecycle.TargetError(err)
+	if err = lifecycle.TargetError(err); errors.Is(err, lifecycle.ErrUnreachable) {
+		err = fmt.Errorf("hand back target %q: %w", t.Name, err)
+	}
+	return report, err
 }
 
 func keptFields(w restore.Workload) (fields []string) {

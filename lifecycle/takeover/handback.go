@@ -38,6 +38,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err = s.persist(ctx, s.Timeout, passes, s.findOut); err == nil {
 		err = s.giveBack(ctx)
 	}
+	err = s.attempted("hand back", err)
 	s.emit(finished(err))
 	return err
 }

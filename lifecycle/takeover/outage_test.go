@@ -3,6 +3,7 @@ package takeover_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -122,7 +123,7 @@ func TestHandBackOfServerThatHangs(t *testing.T) {
 	go func() { ended <- session.Finish(t.Context()) }()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, lifecycle.ErrUnreachable) {
+		if !errors.Is(err, lifecycle.ErrUnreachable) || !strings.HasPrefix(err.Error(), fmt.Sprintf("hand back target %q: ", s.Namespace)) {
 			t.Errorf("it ended with %v", err)
 		}
 	case <-time.After(5 * time.Minute):

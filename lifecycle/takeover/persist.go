@@ -59,6 +59,15 @@ func passes(err error) bool {
 	return kubeclient.Unavailable(err) && (!kubeclient.Refused(err) || apierrors.IsTooManyRequests(err))
 }
 
+// attempted says of an outage what was to be done meanwhile: which request failed says
+// little to people.
+func (s *Session) attempted(what string, err error) error {
+	if !passes(err) {
+		return err
+	}
+	return fmt.Errorf("%s target %q: %w", what, s.Lifecycle.Target, err)
+}
+
 // again says whether what failed may succeed later.
 func again(err error) bool {
 	return passes(err) || errors.Is(err, lease.ErrBusy) || errors.Is(err, journal.ErrConflict) || errors.Is(err, lease.ErrLost) || errors.Is(err, divert.ErrChanged)

@@ -49,7 +49,7 @@ func (s *Session) Run(ctx context.Context, names ...string) error {
 		close(over)
 	}()
 	stop := s.guard()
-	err = s.run(ctx, names)
+	err = s.attempted("take over", s.run(ctx, names))
 	stop()
 	s.emit(finished(err))
 	return err

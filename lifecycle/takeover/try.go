@@ -16,6 +16,11 @@ import (
 // diversions, with its admission and quotas, which is all among Plan.Blocked and
 // Plan.Warnings. It writes nothing.
 func (s *Session) Try(ctx context.Context, names ...string) (Plan, error) {
+	p, err := s.tryAll(ctx, names)
+	return p, s.attempted("try to take over", err)
+}
+
+func (s *Session) tryAll(ctx context.Context, names []string) (Plan, error) {
 	facts, err := s.Facts(ctx)
 	if err != nil {
 		return Plan{}, err
