@@ -21,7 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -334,12 +333,8 @@ func (t *takeoverCases) deploy(ctx context.Context, dir string) (takenOver, erro
 	if err != nil {
 		return takenOver{}, err
 	}
-	key, err := ssh.NewPublicKey(public)
-	if err != nil {
-		return takenOver{}, err
-	}
 	session := wire.Session{
-		Version: wire.Version, ID: "bench", Key: strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))),
+		Version: wire.Version, ID: "bench", Key: wire.EncodeKey(public),
 		Control: wire.DefaultControl, Ports: []wire.Port{{Number: takeoverPort}},
 		Workload: "Deployment default/" + takeoverName, Holder: "bench", Since: time.Now().UTC().Truncate(time.Second),
 		Away: wire.DefaultAway, Drain: wire.DefaultDrain, Grace: wire.Duration(30 * time.Second),

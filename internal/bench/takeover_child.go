@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 
-	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -36,10 +35,6 @@ func carry(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(to.Seed))
-	if err != nil {
-		return err
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -49,7 +44,7 @@ func carry(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	defer cancel()
 	t, err := tunnel.New(tunnel.Config{
 		REST: config, Namespace: to.Namespace, Deployment: takeoverName, UID: to.UID, Container: takeoverName,
-		AgentImage: to.Image, Session: to.Session, Signer: signer,
+		AgentImage: to.Image, Session: to.Session, Key: ed25519.NewKeyFromSeed(to.Seed),
 		Dial: func(ctx context.Context, _ uint16) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 		},

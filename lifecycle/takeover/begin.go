@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -116,11 +114,11 @@ func (s *Session) fits(f Facts) error {
 
 // prepare makes the parts of the workloads.
 func (s *Session) prepare(facts Facts, workloads []Workload) error {
-	signer, err := ssh.ParsePrivateKey([]byte(s.doc.Key))
+	key, err := parseKey(s.doc.Key)
 	if err != nil {
 		return fmt.Errorf("read the session's key in the journal: %w", err)
 	}
-	base := wire.Session{ID: s.doc.Session, Key: strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey()))), Holder: s.doc.User, Since: s.doc.Began}
+	base := wire.Session{ID: s.doc.Session, Key: wire.EncodeKey(key.Public().(ed25519.PublicKey)), Holder: s.doc.User, Since: s.doc.Began}
 	var parts []*part
 	for _, w := range workloads {
 		public, err := sessionOf(w, facts.Declared, base)
@@ -135,7 +133,7 @@ func (s *Session) prepare(facts Facts, workloads []Workload) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.signer, s.parts, s.declared, s.images = signer, parts, facts.Declared, images
+	s.key, s.parts, s.declared, s.images = key, parts, facts.Declared, images
 	return nil
 }
 
@@ -167,9 +165,25 @@ func newKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	block, err := ssh.MarshalPrivateKey(key, "")
+	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return "", err
 	}
-	return string(pem.EncodeToMemory(block)), nil
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), nil
+}
+
+func parseKey(text string) (ed25519.PrivateKey, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return nil, errors.New("it is not in PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, errors.New("it is no ed25519 key")
+	}
+	return own, nil
 }

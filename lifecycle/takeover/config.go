@@ -2,10 +2,10 @@ package takeover
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -102,10 +102,10 @@ type Workstation interface {
 // StartRequest is a workload to run on this machine.
 type StartRequest struct {
 	Workload Workload
-	// Session is the public part of the session of this workload, and Signer has its
+	// Session is the public part of the session of this workload, and Key its
 	// key.
 	Session wire.Session
-	Signer  ssh.Signer
+	Key     ed25519.PrivateKey
 	// Permit is called before a connection is served; an error of it refuses the
 	// connection. Confirm is called before a stream is: it asks the API server. Both
 	// are safe for concurrent use.

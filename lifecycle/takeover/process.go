@@ -60,7 +60,7 @@ func (s *Session) sweep() {
 
 func (s *Session) startRequest(p *part) StartRequest {
 	return StartRequest{
-		Workload: p.workload, Session: p.session, Signer: s.signer, Permit: s.gate.pass, Confirm: s.gate.prove,
+		Workload: p.workload, Session: p.session, Key: s.key, Permit: s.gate.pass, Confirm: s.gate.prove,
 		Observed: func(e runtime.Event) {
 			s.emitOf(p, Event{Type: EventProcess, Process: &e})
 			if e.Type == runtime.EventChanged {

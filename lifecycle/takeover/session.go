@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,8 +11,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -69,7 +68,7 @@ type Session struct {
 	// workloads of the session run.
 	declared []Declared
 	images   map[string]Original
-	signer   ssh.Signer
+	key      ed25519.PrivateKey
 	edits    chan struct{}
 	// lost ends when the lease is, whose renewal keeping ends.
 	lost    context.Context

@@ -76,7 +76,7 @@ func Run(ctx context.Context, c Config) error {
 	defer end.Stop()
 	callers.leave()
 	if s := gate.current(); s != nil {
-		s.SendRequest(wire.RequestDraining, false, nil)
+		s.Tell(wire.RequestDraining)
 	}
 	pause(hard, time.Duration(c.Session.Drain))
 	for _, l := range listeners[1:] {

@@ -106,10 +106,10 @@ func TestOnlyTheSessionsKeyGetsIn(t *testing.T) {
 	t.Parallel()
 	f := start(t, short, wire.Port{Number: 8080})
 	defer f.end()
-	if _, err := f.tryConnect(newSigner(t), f.session.ID, nil); err == nil {
+	if _, err := f.tryConnect(newKey(t), f.session.ID, nil); err == nil {
 		t.Error("another key got in")
 	}
-	_, err := f.tryConnect(f.signer, "s2", nil)
+	_, err := f.tryConnect(f.key, "s2", nil)
 	var no refused
 	if !errors.As(err, &no) || !strings.Contains(string(no), "another session") {
 		t.Errorf("another session: %v", err)
@@ -144,7 +144,7 @@ func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	var control net.Listener
 	err := agent.Run(t.Context(), agent.Config{
-		Session: newSession(newSigner(t), wire.Port{Number: 8080}),
+		Session: newSession(newKey(t), wire.Port{Number: 8080}),
 		Listen: func(_ context.Context, address string) (net.Listener, error) {
 			if address == ":8080" {
 				return nil, errors.New("address already in use")

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
@@ -89,11 +87,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	seed := make([]byte, ed25519.SeedSize)
-	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := newSession(signer, wire.Port{Number: 8080}).Encode()
+	key := ed25519.NewKeyFromSeed(seed)
+	doc, err := newSession(key, wire.Port{Number: 8080}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,16 +177,13 @@ func TestMemoryOfHostileHeads(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	seed := make([]byte, ed25519.SeedSize)
-	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := ed25519.NewKeyFromSeed(seed)
 	head := []byte("GET / HTTP/1.1\r\nHost: api\r\nCookie: " + strings.Repeat("a", 60<<10))
 	frame := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 0, 0x40, 0, 1, 5, 0, 0, 0, 1) // a HEADERS frame of 16 KiB
 	frame = append(frame, 0x40, 0x7f, 0x81, 0x7e)                                             // whose first name has more than that
 	frame = append(frame, bytes.Repeat([]byte("a"), 16<<10-8)...)
 	for name, probes := range map[string][]string{"served": {wire.ProbeHTTP}, "unserved": {wire.ProbeGRPC, wire.ProbeHTTP}} {
-		session := newSession(signer, wire.Port{Number: 8080, Probes: probes})
+		session := newSession(key, wire.Port{Number: 8080, Probes: probes})
 		session.Away = wire.Duration(10 * time.Minute) // however busy the machine is
 		first := head
 		if name == "unserved" {

@@ -71,8 +71,8 @@ func (a memoryAddr) String() string { return string(a) }
 func startInMemory(t *testing.T, ports ...int) (*fixture, *network) {
 	t.Helper()
 	n := newNetwork()
-	signer := newSigner(t)
-	f := &fixture{t: t, signer: signer, session: newSession(signer, portsOf(ports...)...), ended: make(chan error, 1)}
+	key := newKey(t)
+	f := &fixture{t: t, key: key, session: newSession(key, portsOf(ports...)...), ended: make(chan error, 1)}
 	f.dial = n.dial
 	f.run(n.listen)
 	return f, n

@@ -155,8 +155,8 @@ func TestNode(t *testing.T) {
 	t.Parallel()
 	n := devtest.Node(t)
 	client, ns := devtest.Client(t, n.Config()), devtest.Namespace(t, n.Cluster)
-	signer := newSigner(t)
-	session := newSession(signer,
+	key := newKey(t)
+	session := newSession(key,
 		wire.Port{Number: 8080, Name: "http", Probes: []string{wire.ProbeHTTP}},
 		wire.Port{Number: 9090, Probes: []string{wire.ProbeGRPC}})
 	from := newImages(t, n, ns)
@@ -196,7 +196,7 @@ func TestNode(t *testing.T) {
 	connected := make(chan int, 100)
 	workstation, err := tunnel.New(tunnel.Config{
 		REST: n.Config(), Namespace: ns, Deployment: "api", UID: deployment.UID, Container: "api", AgentImage: ref,
-		Session: session, Signer: signer,
+		Session: session, Key: key,
 		Dial:     func(_ context.Context, port uint16) (net.Conn, error) { return dial(port) },
 		Observed: func(s tunnel.State) { connected <- s.Connected() },
 	})

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
@@ -46,7 +44,7 @@ type callers struct {
 func newCallers(session wire.Session, g *gate, log *slog.Logger) *callers {
 	away := time.Duration(session.Away)
 	c := &callers{
-		session: session, away: away, gate: g, log: log, down: newDown(away), relay: relay.New(relay.Config{}), refuser: newRefuser(),
+		session: session, away: away, gate: g, log: log, down: newDown(away), relay: relay.New(), refuser: newRefuser(),
 		places: make(chan struct{}, maxCallers), conns: make(map[*followed]struct{}),
 	}
 	c.lobby = lobby{most: maxLobby, free: func() int { return cap(c.places) - len(c.places) }}
@@ -85,14 +83,14 @@ func (c *callers) call(ctx context.Context, f *followed, port wire.Port, inside 
 	defer func() { <-c.places }()
 	leave()
 	for {
-		channel, requests := c.offer(ctx, f, port.Number, &wait)
+		channel := c.offer(ctx, f, port.Number, &wait)
 		if channel == nil {
 			return
 		}
 		c.down.up(port.Number)
 		f.join()
 		joined := time.Now()
-		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: channel, Requests: requests, KeepUnanswered: true})
+		result, err := c.relay.Join(relay.Pair{Conn: f, Channel: channel, KeepUnanswered: true})
 		if !result.Kept || !errors.Is(err, relay.ErrCut) {
 			return
 		}
@@ -139,7 +137,7 @@ func (c *callers) admit(f *followed, port wire.Port, inside context.Context, wai
 // offer offers a connection until the workstation takes it, and returns nil once the
 // caller was refused, having waited for long enough. It returns only when the
 // workstation has answered for it, so that its place is taken for as long.
-func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *patience) (ssh.Channel, <-chan *ssh.Request) {
+func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *patience) *relay.Channel {
 	waiting, met := wait.begin(c.parked)
 	defer met()
 	if wait.again {
@@ -160,20 +158,18 @@ func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *pat
 			c.down.wait(port, offered)
 			c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
 		})
-		channel, requests, err := s.open(port, f.RemoteAddr().String())
+		channel, err := s.Open(wire.Connection{Port: port, Peer: f.RemoteAddr().String()})
 		if !stop() {
 			<-refused
 			if err == nil {
 				channel.Close()
-				ssh.DiscardRequests(requests)
 			}
-			return nil, nil
+			return nil
 		}
 		if err == nil {
-			return channel, requests
+			return channel
 		}
-		var rejected *ssh.OpenChannelError
-		if errors.As(err, &rejected) && rejected.Reason == ssh.ConnectionFailed && !c.down.wait(port, offered) {
+		if errors.Is(err, relay.Rejected{Reason: wire.ReasonProcess}) && !c.down.wait(port, offered) {
 			break
 		}
 		if wait.pause(waiting); waiting.Err() != nil {
@@ -181,7 +177,7 @@ func (c *callers) offer(ctx context.Context, f *followed, port uint16, wait *pat
 		}
 	}
 	c.refuser.refuse(f.caller, unserved(c.session), f.greeted)
-	return nil, nil
+	return nil
 }
 
 // apologize answers a caller whose request was under way when the stream broke, and

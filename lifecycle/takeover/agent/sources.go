@@ -11,6 +11,7 @@ import "embed"
 //go:embed http1_message.go http2.go http2_frame.go http2_headers.go http2_refuse.go lobby.go patience.go probe.go
 //go:embed serve.go stream.go
 //go:embed pharos-agent/main.go
-//go:embed relay/buffer.go relay/credit.go relay/doc.go relay/relay.go relay/requests.go relay/transport.go
-//go:embed wire/check.go wire/doc.go wire/session.go wire/wire.go
+//go:embed relay/buffer.go relay/channel.go relay/credit.go relay/doc.go relay/read.go relay/relay.go relay/secure.go
+//go:embed relay/stream.go relay/writer.go
+//go:embed wire/check.go wire/doc.go wire/frame.go wire/session.go wire/wire.go
 var Sources embed.FS

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -30,7 +27,7 @@ const (
 
 // stream is the workstation's connection.
 type stream struct {
-	*ssh.ServerConn
+	*relay.Stream
 	life atomic.Int64 // time of the last request, in nanoseconds since 1970
 }
 
@@ -38,15 +35,9 @@ func (s *stream) live() { s.life.Store(time.Now().UnixNano()) }
 
 func (s *stream) lastLife() time.Time { return time.Unix(0, s.life.Load()) }
 
-// open opens a channel for a connection. It returns when the workstation has taken or
-// rejected it, or the stream is over.
-func (s *stream) open(port uint16, peer string) (ssh.Channel, <-chan *ssh.Request, error) {
-	return s.OpenChannel(wire.ChannelConnection, ssh.Marshal(wire.Connection{Port: uint32(port), Peer: peer}))
-}
-
 // control serves the streams of whoever holds the session's key.
 type control struct {
-	config  *ssh.ServerConfig
+	keys    relay.Keys
 	session wire.Session
 	welcome wire.Welcome
 	gate    *gate
@@ -54,31 +45,18 @@ type control struct {
 }
 
 func newControl(session wire.Session, welcome wire.Welcome, g *gate, log *slog.Logger) (*control, error) {
-	key, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(session.Key))
-	if err != nil || len(rest) > 0 {
-		return nil, errors.Join(fmt.Errorf("read the session's public key %q", session.Key), err)
-	}
-	_, hostKey, err := ed25519.GenerateKey(rand.Reader)
+	_, own, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a host key: %w", err)
+		return nil, fmt.Errorf("make the agent's key: %w", err)
 	}
-	signer, err := ssh.NewSignerFromKey(hostKey)
-	if err != nil {
-		return nil, fmt.Errorf("make a host key: %w", err)
-	}
-	allowed := key.Marshal()
-	config := &ssh.ServerConfig{
-		MaxAuthTries:  3,
-		ServerVersion: "SSH-2.0-pharos-agent",
-		PublicKeyCallback: func(meta ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permissions, error) {
-			if meta.User() != wire.User || !bytes.Equal(offered.Marshal(), allowed) {
-				return nil, errors.New("not the session's key")
-			}
-			return nil, nil
-		},
-	}
-	config.AddHostKey(signer)
-	return &control{config: config, session: session, welcome: welcome, gate: g, log: log}, nil
+	workstation := session.PublicKey()
+	keys := relay.Keys{Own: own, Known: func(key ed25519.PublicKey) error {
+		if !workstation.Equal(key) {
+			return errors.New("not the session's key")
+		}
+		return nil
+	}}
+	return &control{keys: keys, session: session, welcome: welcome, gate: g, log: log}, nil
 }
 
 // serve accepts until listener is closed, and returns when all streams have ended.
@@ -106,37 +84,35 @@ func (c *control) serve(ctx context.Context, listener net.Listener) {
 
 // stream serves one connection to its end. It calls known when it is a workstation.
 func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error {
-	transport := relay.Transport(conn)
-	defer transport.Close()
-	stop := context.AfterFunc(ctx, func() { transport.Close() })
-	defer stop()
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	hello := time.AfterFunc(handshakeTimeout, func() { conn.Close() })
 	defer hello.Stop()
 
-	server, channels, requests, err := ssh.NewServerConn(transport, c.config)
+	accepted, err := relay.Accept(conn, c.keys)
 	if err != nil {
+		stop()
 		return fmt.Errorf("authenticate: %w", err)
 	}
-	s := &stream{ServerConn: server}
+	s := &stream{Stream: accepted}
+	defer s.Close()
+	if stop() {
+		stop = context.AfterFunc(ctx, func() { s.Close() })
+		defer stop()
+	}
 	var aside sync.WaitGroup
 	defer aside.Wait()
-	aside.Go(func() {
-		for channel := range channels {
-			channel.Reject(ssh.Prohibited, "channels are opened by the agent")
-		}
-	})
-	defer server.Close()
 
 	silent := time.AfterFunc(time.Duration(c.session.Away), func() { conn.Close() })
 	defer silent.Stop()
 	defer func() { c.gate.leave(s, s.lastLife()) }()
 	greeted := false
-	for request := range requests {
+	for request := range s.Requests {
 		s.live()
 		silent.Reset(time.Duration(c.session.Away))
 		ok, reply := false, []byte(nil)
 		switch {
-		case request.Type == wire.RequestHello && !greeted:
+		case request.Name == wire.RequestHello && !greeted:
 			if ok, reply = c.greet(request.Payload); ok {
 				greeted = true
 				hello.Stop()
@@ -147,16 +123,16 @@ func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error
 				c.log.Info("the workstation is connected")
 			}
 		case !greeted:
-		case request.Type == wire.RequestServe:
+		case request.Name == wire.RequestServe:
 			ok = c.gate.serve(s, true)
-		case request.Type == wire.RequestHold:
+		case request.Name == wire.RequestHold:
 			ok = c.gate.serve(s, false)
-		case request.Type == wire.RequestKeepalive:
+		case request.Name == wire.RequestKeepalive:
 			ok = true
 		}
 		request.Reply(ok, reply)
 	}
-	return server.Wait()
+	return s.Wait()
 }
 
 // greet answers a hello.

@@ -6,36 +6,29 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
-func newSigner(t testing.TB) ssh.Signer {
+func newKey(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := ssh.NewSignerFromKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signer
+	return key
 }
 
 // fixture is an agent that runs, with its ports somewhere on loopback.
 type fixture struct {
 	t         testing.TB
 	session   wire.Session
-	signer    ssh.Signer
+	key       ed25519.PrivateKey
 	addresses map[string]string // what the agent asked to listen on, to where it is
 	dial      func(address string) (net.Conn, error)
 	stop      context.CancelFunc // SIGTERM
@@ -47,10 +40,10 @@ const (
 	holder   = "ann@laptop"
 )
 
-func newSession(signer ssh.Signer, ports ...wire.Port) wire.Session {
+func newSession(key ed25519.PrivateKey, ports ...wire.Port) wire.Session {
 	return wire.Session{
 		Version: wire.Version, ID: "s1",
-		Key:     strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey()))),
+		Key:     wire.EncodeKey(key.Public().(ed25519.PublicKey)),
 		Control: wire.DefaultControl, Ports: ports, Workload: workload, Holder: holder,
 		Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),
 		Away:  wire.DefaultAway, Drain: wire.DefaultDrain, Grace: wire.Duration(30 * time.Second),
@@ -66,9 +59,9 @@ func start(t testing.TB, edit func(*wire.Session), ports ...wire.Port) *fixture 
 // startListening has the agent accept from what it makes of its listeners.
 func startListening(t testing.TB, edit func(*wire.Session), with func(address string, l net.Listener) net.Listener, ports ...wire.Port) *fixture {
 	t.Helper()
-	signer := newSigner(t)
+	key := newKey(t)
 	f := &fixture{
-		t: t, signer: signer, session: newSession(signer, ports...),
+		t: t, key: key, session: newSession(key, ports...),
 		addresses: map[string]string{}, ended: make(chan error, 1),
 	}
 	if edit != nil {
@@ -103,7 +96,7 @@ func (f *fixture) run(listen func(context.Context, string) (net.Listener, error)
 // workstation is the other end of the stream.
 type workstation struct {
 	t        testing.TB
-	conn     ssh.Conn
+	conn     *relay.Stream
 	relay    *relay.Relay
 	welcome  wire.Welcome
 	draining chan struct{}
@@ -113,7 +106,7 @@ type workstation struct {
 // connect authenticates and says hello.
 func (f *fixture) connect(dial func(port uint16) (net.Conn, error)) *workstation {
 	f.t.Helper()
-	w, err := f.tryConnect(f.signer, f.session.ID, dial)
+	w, err := f.tryConnect(f.key, f.session.ID, dial)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -124,71 +117,61 @@ type refused string
 
 func (r refused) Error() string { return string(r) }
 
-func (f *fixture) tryConnect(signer ssh.Signer, id string, dial func(port uint16) (net.Conn, error)) (*workstation, error) {
+func (f *fixture) tryConnect(key ed25519.PrivateKey, id string, dial func(port uint16) (net.Conn, error)) (*workstation, error) {
 	conn, err := f.dial("127.0.0.1:47811")
 	if err != nil {
 		return nil, err
 	}
-	client, channels, requests, err := ssh.NewClientConn(relay.Transport(conn), "", &ssh.ClientConfig{
-		User: wire.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
-		HostKeyCallback: ssh.InsecureIgnoreHostKey(),
-	})
+	stream, err := relay.Dial(conn, relay.Keys{Own: key, Known: func(ed25519.PublicKey) error { return nil }})
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	w := &workstation{t: f.t, conn: client, relay: relay.New(relay.Config{}), draining: make(chan struct{})}
+	w := &workstation{t: f.t, conn: stream, relay: relay.New(), draining: make(chan struct{})}
 	go func() {
-		for r := range requests {
-			if r.Type == wire.RequestDraining {
+		for r := range stream.Requests {
+			if r.Name == wire.RequestDraining {
 				close(w.draining)
 			}
-			r.Reply(false, nil)
 		}
 	}()
 	go func() {
-		for c := range channels {
-			w.served.Go(func() { w.accept(c, dial) })
+		for o := range stream.Offers {
+			w.served.Go(func() { w.accept(o, dial) })
 		}
 	}()
 	hello, err := json.Marshal(wire.Hello{Version: wire.Version, Session: id})
 	if err != nil {
 		return nil, err
 	}
-	ok, reply, err := client.SendRequest(wire.RequestHello, true, hello)
+	ok, reply, err := stream.Ask(wire.RequestHello, hello)
 	switch {
 	case err != nil:
 		return nil, err
 	case !ok:
-		client.Close()
+		stream.Close()
 		return nil, refused(reply)
 	}
 	return w, json.Unmarshal(reply, &w.welcome)
 }
 
-func (w *workstation) accept(c ssh.NewChannel, dial func(port uint16) (net.Conn, error)) {
-	var connection wire.Connection
-	if err := ssh.Unmarshal(c.ExtraData(), &connection); err != nil || c.ChannelType() != wire.ChannelConnection {
-		w.t.Errorf("channel %s: %v", c.ChannelType(), err)
-		c.Reject(ssh.Prohibited, "")
-		return
-	}
-	conn, err := dial(uint16(connection.Port))
+func (w *workstation) accept(o *relay.Offer, dial func(port uint16) (net.Conn, error)) {
+	conn, err := dial(o.Connection.Port)
 	if err != nil {
-		c.Reject(ssh.ConnectionFailed, err.Error())
+		o.Reject(wire.ReasonProcess)
 		return
 	}
-	channel, requests, err := c.Accept()
+	channel, err := o.Accept()
 	if err != nil {
 		conn.Close()
 		return
 	}
-	w.relay.Join(relay.Pair{Conn: conn, Channel: channel, Requests: requests})
+	w.relay.Join(relay.Pair{Conn: conn, Channel: channel})
 }
 
-func (w *workstation) request(name string) {
+func (w *workstation) request(name wire.Request) {
 	w.t.Helper()
-	ok, _, err := w.conn.SendRequest(name, true, nil)
+	ok, _, err := w.conn.Ask(name, nil)
 	if err != nil || !ok {
 		w.t.Fatalf("%s: %v, %v", name, ok, err)
 	}
@@ -198,7 +181,7 @@ func (w *workstation) request(name string) {
 func (w *workstation) keep() {
 	w.served.Go(func() {
 		for tick := time.Tick(wire.KeepaliveInterval); ; <-tick {
-			if _, _, err := w.conn.SendRequest(wire.RequestKeepalive, true, nil); err != nil {
+			if _, _, err := w.conn.Ask(wire.RequestKeepalive, nil); err != nil {
 				return
 			}
 		}

@@ -3,7 +3,7 @@
 //
 //	t, err := tunnel.New(tunnel.Config{
 //		REST: config, Namespace: "shop", Deployment: "api", UID: uid,
-//		Container: "main", AgentImage: image, Session: session, Signer: signer,
+//		Container: "main", AgentImage: image, Session: session, Key: key,
 //		Dial: process.Dial, // a connection to the local process
 //	})
 //	err = t.Run(ctx) // until ctx ends
@@ -16,7 +16,7 @@
 // and API servers come and go, is made again for as long as the pod is there, at first at once and at the longest after
 // five seconds.
 //
-// The agent's host key is pinned for each run of its container: a stream to another key is refused.
+// The agent's key is pinned for each run of its container: a stream to another key is refused.
 //
 // # Connections
 //

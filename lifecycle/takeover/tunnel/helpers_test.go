@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +43,7 @@ type shop struct {
 	peer      *portforwardtest.Peer
 	uid       types.UID
 	session   wire.Session
-	signer    ssh.Signer
+	key       ed25519.PrivateKey
 
 	mu     sync.Mutex
 	agents map[string]*running
@@ -62,7 +61,7 @@ func newShop(t *testing.T, replicas int32) *shop {
 	t.Helper()
 	cluster := devtest.Cluster(t)
 	s := &shop{client: devtest.Client(t, cluster.Config()), namespace: devtest.Namespace(t, cluster), agents: map[string]*running{}}
-	s.session, s.signer = newSession()
+	s.session, s.key = newSession()
 	s.peer = &portforwardtest.Peer{Dial: s.dial}
 	front, err := portforwardtest.NewFront(cluster.Config(), s.peer)
 	if err != nil {
@@ -81,22 +80,18 @@ func newShop(t *testing.T, replicas int32) *shop {
 }
 
 // newSession is one whose process listens on port.
-func newSession() (wire.Session, ssh.Signer) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	signer, err := ssh.NewSignerFromKey(key)
+func newSession() (wire.Session, ed25519.PrivateKey) {
+	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		panic(err)
 	}
 	return wire.Session{
 		Version: wire.Version, ID: "s1",
-		Key:     strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey()))),
+		Key:     wire.EncodeKey(public),
 		Control: wire.DefaultControl, Ports: []wire.Port{{Number: port}},
 		Workload: "Deployment shop/api", Holder: "ann@laptop", Since: time.Now().UTC().Truncate(time.Second),
 		Away: wire.DefaultAway, Drain: wire.DefaultDrain, Grace: wire.Duration(30 * time.Second),
-	}, signer
+	}, key
 }
 
 // deploy makes the Deployment and returns its UID.
@@ -248,7 +243,7 @@ type started struct {
 func (s *shop) tunnelConfig(p *process) tunnel.Config {
 	return tunnel.Config{
 		REST: s.config, Namespace: s.namespace, Deployment: deployment, UID: s.uid,
-		Container: "main", AgentImage: agentImage, Session: s.session, Signer: s.signer, Dial: p.dial,
+		Container: "main", AgentImage: agentImage, Session: s.session, Key: s.key, Dial: p.dial,
 	}
 }
 

@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -30,7 +29,7 @@ const (
 // link is the stream to one agent.
 type link struct {
 	peer     *peer
-	ssh      ssh.Conn
+	stream   *relay.Stream
 	protocol portforward.Protocol
 	since    time.Time
 	pulse    portforward.Pulse
@@ -66,40 +65,31 @@ func (p *peer) connect(ctx context.Context, restarts int32) error {
 	l := &link{
 		peer: p, protocol: forward.Protocol(), idle: make(chan struct{}, 1), tell: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	transport := relay.Transport(&pulsed{conn, &l.pulse})
-	defer transport.Close()
-
 	opening, opened := context.WithTimeout(ctx, openTimeout)
 	defer opened()
 	stop := context.AfterFunc(opening, func() { _ = conn.Close() })
 	defer stop()
-	client, channels, requests, err := ssh.NewClientConn(transport, p.name, &ssh.ClientConfig{
-		User:              wire.User,
-		Auth:              []ssh.AuthMethod{ssh.PublicKeys(c.Signer)},
-		HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
-		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
-			return p.tunnel.pins.check(pin{p.uid, restarts}, key)
-		},
-	})
+	l.stream, err = relay.Dial(&pulsed{conn, &l.pulse}, relay.Keys{Own: c.Key, Known: func(key ed25519.PublicKey) error {
+		return p.tunnel.pins.check(pin{p.uid, restarts}, key)
+	}})
 	if err != nil {
 		return fmt.Errorf("open a stream to the agent in pod %s/%s: %w", c.Namespace, p.name, errors.Join(err, context.Cause(opening)))
 	}
-	l.ssh = client
 
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	l.taking, l.refuse = context.WithCancel(alive)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer end()
-	defer client.Close()
+	defer l.stream.Close()
 	running.Go(func() {
 		defer close(l.done)
-		_ = client.Wait()
+		_ = l.stream.Wait()
 	})
-	running.Go(func() { l.requests(requests) })
+	running.Go(l.requests)
 	running.Go(func() {
-		for channel := range channels {
-			running.Go(func() { l.serve(alive, channel) })
+		for offer := range l.stream.Offers {
+			running.Go(func() { l.serve(alive, offer) })
 		}
 	})
 	if err := l.hello(c.Session.ID); err != nil {
@@ -151,7 +141,7 @@ func (l *link) hello(session string) error {
 	if err != nil {
 		return err
 	}
-	ok, reply, err := l.ssh.SendRequest(wire.RequestHello, true, payload)
+	ok, reply, err := l.stream.Ask(wire.RequestHello, payload)
 	if err != nil {
 		return err
 	}
@@ -169,7 +159,7 @@ func (l *link) fail(err error) {
 		l.cause = err
 	}
 	l.mu.Unlock()
-	_ = l.ssh.Close()
+	_ = l.stream.Close()
 }
 
 func (l *link) why() error {
@@ -182,14 +172,10 @@ func (l *link) why() error {
 }
 
 // requests takes what the agent says.
-func (l *link) requests(requests <-chan *ssh.Request) {
-	for r := range requests {
-		if r.Type == wire.RequestDraining && !l.draining.Swap(true) {
+func (l *link) requests() {
+	for r := range l.stream.Requests {
+		if r.Name == wire.RequestDraining && !l.draining.Swap(true) {
 			l.peer.tunnel.change()
-		}
-		if r.WantReply {
-			// A reply would wait for the stream, which waits for this.
-			go func() { _ = r.Reply(false, nil) }()
 		}
 	}
 }
@@ -206,7 +192,7 @@ func (l *link) keepAlive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if ok, _, err := l.ssh.SendRequest(wire.RequestKeepalive, true, nil); err != nil || !ok {
+		if ok, _, err := l.stream.Ask(wire.RequestKeepalive, nil); err != nil || !ok {
 			l.fail(errors.New("the agent refuses a sign of life"))
 			return
 		}
@@ -294,7 +280,7 @@ func (l *link) gate(ctx context.Context) error {
 		}
 		name = wire.RequestServe
 	}
-	ok, _, err := l.ssh.SendRequest(name, true, nil)
+	ok, _, err := l.stream.Ask(name, nil)
 	if err == nil && !ok {
 		err = errors.New("it refuses")
 	}

@@ -71,7 +71,7 @@ func newOnNode(t *testing.T, replicas int32) *onNode {
 	t.Helper()
 	n := devtest.Node(t)
 	o := &onNode{node: n, client: devtest.Client(t, n.Config()), namespace: devtest.Namespace(t, n.Cluster)}
-	session, signer := newSession()
+	session, key := newSession()
 	ref := publish(t, n, o.namespace, session)
 	uid := deploy(t, o.client, o.namespace, replicas, corev1.Container{
 		Name: "main", Image: ref, Ports: []corev1.ContainerPort{{ContainerPort: port}},
@@ -79,7 +79,7 @@ func newOnNode(t *testing.T, replicas int32) *onNode {
 	user, _ := devtest.User(t, n.Cluster, o.namespace, rights)
 	o.config = tunnel.Config{
 		REST: user, Namespace: o.namespace, Deployment: deployment, UID: uid,
-		Container: "main", AgentImage: ref, Session: session, Signer: signer,
+		Container: "main", AgentImage: ref, Session: session, Key: key,
 	}
 	var err error
 	if o.reach, err = portforward.New(n.Config()); err != nil {

@@ -1,22 +1,21 @@
 package tunnel
 
 import (
-	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"sync"
 
-	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ErrHostKey is matched by the error of a pod whose agent has another host key than before, although its container was not
+// ErrHostKey is matched by the error of a pod whose agent has another key than before, although its container was not
 // started again: something else answers in its place.
-var ErrHostKey = errors.New("it is not the agent that it was: its host key is another one")
+var ErrHostKey = errors.New("it is not the agent that it was: its key is another one")
 
-// pins are the host keys of agents.
+// pins are the keys of agents.
 type pins struct {
 	mu   sync.Mutex
-	keys map[pin][]byte
+	keys map[pin]ed25519.PublicKey
 }
 
 // pin is one run of a container.
@@ -26,18 +25,18 @@ type pin struct {
 }
 
 // check takes over the first key of a run, and refuses others.
-func (p *pins) check(of pin, key ssh.PublicKey) error {
+func (p *pins) check(of pin, key ed25519.PublicKey) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.keys[of]
 	if !ok {
 		if p.keys == nil {
-			p.keys = map[pin][]byte{}
+			p.keys = map[pin]ed25519.PublicKey{}
 		}
-		p.keys[of] = key.Marshal()
+		p.keys[of] = key
 		return nil
 	}
-	if !bytes.Equal(known, key.Marshal()) {
+	if !known.Equal(key) {
 		return ErrHostKey
 	}
 	return nil

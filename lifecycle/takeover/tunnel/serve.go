@@ -3,9 +3,8 @@ package tunnel
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -16,7 +15,7 @@ import (
 const dialShare = 4
 
 // serve carries one connection to its end.
-func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
+func (l *link) serve(ctx context.Context, offer *relay.Offer) {
 	l.open.Add(1)
 	defer func() {
 		if l.open.Add(-1) == 0 {
@@ -27,9 +26,9 @@ func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
 		}
 	}()
 	t := l.peer.tunnel
-	port, err := l.wanted(channel)
-	if err != nil {
-		_ = channel.Reject(l.reason(), "the workstation does not take it")
+	port := offer.Connection.Port
+	if err := l.wanted(port); err != nil {
+		_ = offer.Reject(l.reason())
 		return
 	}
 	dialing, cancel := context.WithTimeout(l.taking, time.Duration(t.config.Session.Away)/dialShare)
@@ -37,55 +36,43 @@ func (l *link) serve(ctx context.Context, channel ssh.NewChannel) {
 	conn, err := t.config.Dial(dialing, port)
 	if err != nil {
 		t.log.Debug("the local process does not take a connection", "pod", l.peer.name, "port", port, "error", err)
-		_ = channel.Reject(l.reason(), "the local process does not take it")
+		_ = offer.Reject(l.reason())
 		return
 	}
 	// It ends with the stream, also where the process takes no more bytes.
 	stop := context.AfterFunc(ctx, func() { relay.Reset(conn) })
 	defer stop()
-	accepted, requests, err := channel.Accept()
+	channel, err := offer.Accept()
 	if err != nil {
 		relay.Reset(conn)
 		return
 	}
-	result, err := t.relay.Join(relay.Pair{Conn: conn, Channel: accepted, Requests: requests})
+	result, err := t.relay.Join(relay.Pair{Conn: conn, Channel: channel})
 	t.log.Debug("a connection has ended", "pod", l.peer.name, "port", port, "received", result.Received, "sent", result.Sent, "error", err)
 }
 
-// reason is why a connection is not taken: the process does not take it, or the tunnel ends, which says nothing of it.
-func (l *link) reason() ssh.RejectionReason {
+// reason is why a connection is not taken.
+func (l *link) reason() wire.Reason {
 	if l.taking.Err() != nil {
-		return ssh.ResourceShortage
+		return wire.ReasonEnding
 	}
-	return ssh.ConnectionFailed
+	return wire.ReasonProcess
 }
 
-// wanted returns the port of a connection, once it may be served.
-func (l *link) wanted(channel ssh.NewChannel) (uint16, error) {
-	var c wire.Connection
-	if channel.ChannelType() != wire.ChannelConnection {
-		return 0, errors.New("it is no connection")
-	}
-	if err := ssh.Unmarshal(channel.ExtraData(), &c); err != nil {
-		return 0, err
-	}
-	known := false
-	for _, p := range l.peer.tunnel.config.Session.Ports {
-		known = known || uint32(p.Number) == c.Port
-	}
-	if !known {
-		return 0, errors.New("it is for no port of the session")
+// wanted waits until a connection to the port may be served.
+func (l *link) wanted(port uint16) error {
+	if !slices.ContainsFunc(l.peer.tunnel.config.Session.Ports, func(p wire.Port) bool { return p.Number == port }) {
+		return errors.New("it is for no port of the session")
 	}
 	for {
 		held, serving := l.peer.tunnel.gate()
 		if !held {
-			break
+			return context.Cause(l.taking)
 		}
 		select {
 		case <-serving:
 		case <-l.taking.Done():
-			return 0, context.Cause(l.taking)
+			return context.Cause(l.taking)
 		}
 	}
-	return uint16(c.Port), context.Cause(l.taking)
 }

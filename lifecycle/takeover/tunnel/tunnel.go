@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,8 +37,8 @@ type Config struct {
 	Container, AgentImage string
 	// Session is the document in that image.
 	Session wire.Session
-	// Signer has the private half of Session.Key.
-	Signer ssh.Signer
+	// Key is the private half of Session.Key.
+	Key ed25519.PrivateKey
 	// Dial connects to the local process, for a port of the container. An error says that the process does not take the
 	// connection now; it is logged, not sent, and Dial is called again for a caller who waits still. Its context ends after a
 	// part of the time that callers wait for, or when Run's does. It is called by several goroutines at once. A *net.TCPConn,
@@ -87,7 +87,7 @@ func New(c Config) (*Tunnel, error) {
 		ok   bool
 	}{
 		{"REST", c.REST != nil}, {"Namespace", c.Namespace != ""}, {"Deployment", c.Deployment != ""}, {"UID", c.UID != ""},
-		{"Container", c.Container != ""}, {"AgentImage", c.AgentImage != ""}, {"Signer", c.Signer != nil}, {"Dial", c.Dial != nil},
+		{"Container", c.Container != ""}, {"AgentImage", c.AgentImage != ""}, {"Key", len(c.Key) == ed25519.PrivateKeySize}, {"Dial", c.Dial != nil},
 	} {
 		if !need.ok {
 			problems = append(problems, fmt.Errorf("tunnel: Config.%s is missing", need.name))
@@ -103,7 +103,7 @@ func New(c Config) (*Tunnel, error) {
 		c.Drain = DefaultDrain
 	}
 	t := &Tunnel{
-		config: c, log: c.Log, relay: relay.New(relay.Config{}),
+		config: c, log: c.Log, relay: relay.New(),
 		serving: make(chan struct{}), peers: map[types.UID]*peer{}, changed: make(chan struct{}, 1),
 	}
 	close(t.serving)

@@ -287,7 +287,7 @@ func TestDrains(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	_, err := tunnel.New(tunnel.Config{})
-	for _, want := range []string{"REST", "Namespace", "Deployment", "UID", "Container", "AgentImage", "Signer", "Dial", "Session"} {
+	for _, want := range []string{"REST", "Namespace", "Deployment", "UID", "Container", "AgentImage", "Key", "Dial", "Session"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+want) {
 			t.Errorf("the error lacks %s: %v", want, err)
 		}

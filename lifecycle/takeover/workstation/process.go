@@ -294,7 +294,7 @@ func problems(list []runtime.Problem) string {
 func (p *process) Serve(ctx context.Context, d divert.Diversion) error {
 	t, err := tunnel.New(tunnel.Config{
 		REST: p.REST, Namespace: d.Namespace, Deployment: d.Name, UID: types.UID(d.UID), Container: d.Container, AgentImage: d.Agent,
-		Session: p.request.Session, Signer: p.request.Signer, Dial: p.dial, Permit: p.request.Confirm,
+		Session: p.request.Session, Key: p.request.Key, Dial: p.dial, Permit: p.request.Confirm,
 		Observed: func(s tunnel.State) { p.request.Changed(s.Connected(), len(s.Pods)) }, Log: p.Log,
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func ExamplePublisher_Publish() {
 	}
 	ref, _, err := publisher.Publish(context.Background(), wire.Session{
 		Version: wire.Version, ID: "b7e1", Control: wire.DefaultControl,
-		Key:      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+		Key:      "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 		Ports:    []wire.Port{{Number: 8080, Probes: []string{wire.ProbeHTTP}}},
 		Workload: "Deployment shop/api", Holder: "ann@laptop", Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),
 		Away: wire.DefaultAway, Drain: wire.DrainFor(30 * time.Second), Grace: wire.Duration(30 * time.Second),

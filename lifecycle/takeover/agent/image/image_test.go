@@ -38,7 +38,7 @@ const (
 func session(id string) wire.Session {
 	return wire.Session{
 		Version: wire.Version, ID: id,
-		Key:     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+		Key:     "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 		Control: wire.DefaultControl, Ports: []wire.Port{{Number: 8080}},
 		Workload: "Deployment shop/api", Holder: "ann@laptop",
 		Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),

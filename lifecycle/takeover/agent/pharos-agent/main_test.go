@@ -22,7 +22,7 @@ func document(t *testing.T) string {
 	defer l.Close()
 	doc, err := wire.Session{
 		Version: wire.Version, ID: "s1",
-		Key:      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+		Key:      "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 		Control:  uint16(l.Addr().(*net.TCPAddr).Port),
 		Workload: "Deployment shop/api", Holder: "ann@laptop",
 		Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), Away: wire.DefaultAway,

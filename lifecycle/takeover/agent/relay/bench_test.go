@@ -22,7 +22,7 @@ func plain(b *testing.B) (caller, process *net.TCPConn) {
 }
 
 func throughStream(b *testing.B) (caller, process *net.TCPConn) {
-	j := newStream(b).join(b, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
+	j := newStream(b).join(b, relay.New(), relay.New(), false)
 	return j.caller, j.process
 }
 

@@ -1,5 +1,30 @@
 package relay
 
+import (
+	"sync"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+// payloads are buffers for what is received: big ones are used again.
+type payloads struct{ big sync.Pool }
+
+func (p *payloads) get(size int) []byte {
+	if size < wire.MaxData/2 {
+		return make([]byte, size)
+	}
+	if b, ok := p.big.Get().(*[wire.MaxData]byte); ok {
+		return b[:size]
+	}
+	return make([]byte, size, wire.MaxData)
+}
+
+func (p *payloads) put(b []byte) {
+	if cap(b) == wire.MaxData {
+		p.big.Put((*[wire.MaxData]byte)(b[:wire.MaxData]))
+	}
+}
+
 // buffer is what a direction reads into: small while little comes at once, since
 // most connections are idle most of the time, and big while more comes.
 type buffer struct {
@@ -33,7 +58,7 @@ func (b *buffer) next(r *Relay, limit int) []byte {
 // as much as fits, has more behind it.
 func (b *buffer) used(n, size int) { b.full = n >= min(size-slack, 2*smallBuffer) }
 
-// most is the size that it may have, a power of two.
+// most is the size that it may have.
 func (b *buffer) most(r *Relay) int {
 	if !b.allowed {
 		if b.allowed = r.big.Add(1) <= bigDirections; !b.allowed {

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
 const (
 	packetCost = 64      // what a packet counts besides its bytes
 	minRoom    = 1 << 10 // less is not worth a packet
-	// maxUnderway is of one connection, and leaves SSH's own window of 2 MiB open.
+	// maxUnderway is of one connection, besides what is guaranteed.
 	maxUnderway = 3 << 19
 	// firstUnderway is what a connection may borrow before any of it was consumed, at
 	// most: one that stalls at once does not take much from the others.
@@ -23,8 +25,7 @@ type pool struct{ free atomic.Int64 }
 
 // credit is what one direction of a connection has under way.
 type credit struct {
-	pool       *pool
-	guaranteed int
+	pool *pool
 
 	mu       sync.Mutex
 	changed  sync.Cond
@@ -36,8 +37,8 @@ type credit struct {
 	closed   bool
 }
 
-func newCredit(p *pool, guaranteed int) *credit {
-	c := &credit{pool: p, guaranteed: guaranteed}
+func newCredit(p *pool) *credit {
+	c := &credit{pool: p}
 	c.changed.L = &c.mu
 	return c
 }
@@ -48,13 +49,16 @@ func (c *credit) wait(ask func()) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.closed {
-		if room := c.room(); room >= minRoom {
+		room := c.room()
+		if room >= wire.MaxData || room >= minRoom && room >= c.underway {
 			return room, true
 		}
 		before := c.reports
-		c.mu.Unlock()
-		ask()
-		c.mu.Lock()
+		if c.underway-len(c.packets)*packetCost-c.consumed < reportEvery {
+			c.mu.Unlock()
+			ask()
+			c.mu.Lock()
+		}
 		for c.reports == before && !c.closed {
 			c.changed.Wait()
 		}
@@ -66,7 +70,7 @@ func (c *credit) wait(ask func()) (int, bool) {
 func (c *credit) room() int {
 	free := max(0, int(c.pool.free.Load()))
 	share := max(min(c.earned, free/2), min(firstUnderway, free/256))
-	return c.guaranteed + share - c.underway - packetCost
+	return guaranteed + share - c.underway - packetCost
 }
 
 // sent counts a packet. It comes before the packet is written.
@@ -114,7 +118,7 @@ func (c *credit) close() {
 }
 
 func (c *credit) move(cost int) {
-	before := max(0, c.underway-c.guaranteed)
+	before := max(0, c.underway-guaranteed)
 	c.underway += cost
-	c.pool.free.Add(int64(before - max(0, c.underway-c.guaranteed)))
+	c.pool.free.Add(int64(before - max(0, c.underway-guaranteed)))
 }

@@ -2,12 +2,14 @@ package relay
 
 import (
 	"testing"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
-func newTestCredit(shared int64) (*credit, *pool) {
+func newTestCredit(free int64) (*credit, *pool) {
 	p := &pool{}
-	p.free.Store(shared)
-	return newCredit(p, DefaultGuaranteed), p
+	p.free.Store(free)
+	return newCredit(p), p
 }
 
 func nothing() {}
@@ -21,7 +23,7 @@ func TestStalledConnectionsStarveNobody(t *testing.T) {
 	p.free.Store(shared)
 	var all []*credit
 	for range 3000 {
-		c := newCredit(p, DefaultGuaranteed)
+		c := newCredit(p)
 		all = append(all, c)
 		for {
 			c.mu.Lock()
@@ -68,7 +70,7 @@ func TestTinyPacketsAreBounded(t *testing.T) {
 		}
 		c.sent(1)
 	}
-	if n := len(c.packets); n > DefaultGuaranteed/packetCost {
+	if n := len(c.packets); n > guaranteed/packetCost {
 		t.Errorf("%d packets are under way", n)
 	}
 }
@@ -76,18 +78,18 @@ func TestTinyPacketsAreBounded(t *testing.T) {
 func TestWaitAsksAndEnds(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestCredit(0)
-	c.sent(DefaultGuaranteed - 1000)
+	c.sent(guaranteed - 1000)
 	asked := 0
 	room, ok := c.wait(func() {
 		asked++
-		if err := c.report(DefaultGuaranteed - 1000); err != nil {
+		if err := c.report(guaranteed - 1000); err != nil {
 			t.Error(err)
 		}
 	})
-	if !ok || asked != 1 || room != DefaultGuaranteed-packetCost {
+	if !ok || asked != 1 || room != guaranteed-packetCost {
 		t.Errorf("%d, %v after %d times asked", room, ok, asked)
 	}
-	c.sent(DefaultGuaranteed - 100)
+	c.sent(guaranteed - 100)
 	if _, ok := c.wait(c.close); ok {
 		t.Error("closed, and may send")
 	}
@@ -100,7 +102,7 @@ func TestWaitAsksAndEnds(t *testing.T) {
 func TestWaitAsksAgain(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestCredit(0)
-	c.sent(DefaultGuaranteed - 100)
+	c.sent(guaranteed - 100)
 	for range 3 {
 		c.sent(1)
 	}
@@ -108,13 +110,37 @@ func TestWaitAsksAgain(t *testing.T) {
 	_, ok := c.wait(func() {
 		asked++
 		go func() {
-			if err := c.report((DefaultGuaranteed - 100) / 2); err != nil {
+			if err := c.report((guaranteed - 100) / 2); err != nil {
 				t.Error(err)
 			}
 		}()
 	})
 	if !ok || asked != 2 {
 		t.Errorf("%v after %d times asked", ok, asked)
+	}
+}
+
+// Nothing small is sent while much is under way, and nothing is asked for that is reported by itself.
+func TestWaitForWholeFrames(t *testing.T) {
+	t.Parallel()
+	c, _ := newTestCredit(8 * maxUnderway)
+	c.earned = maxUnderway
+	for c.room() >= wire.MaxData {
+		c.sent(wire.MaxData)
+	}
+	before := len(c.packets)
+	ended := make(chan int)
+	go func() {
+		room, _ := c.wait(func() { t.Error("it asked") })
+		ended <- room
+	}()
+	for _, n := range []int{wire.MaxData / 2, wire.MaxData / 4, wire.MaxData} {
+		if err := c.report(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if room := <-ended; room < wire.MaxData || len(c.packets) != before-1 {
+		t.Errorf("room for %d bytes with %d frames under way, which were %d", room, len(c.packets), before)
 	}
 }
 

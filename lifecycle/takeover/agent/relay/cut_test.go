@@ -6,10 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
-	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
 // A reset at one side is a reset at the other, also in the middle of an answer.
@@ -17,7 +14,7 @@ func TestResetIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for _, of := range []string{"process", "caller"} {
 		s := newStream(t)
-		j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), false)
+		j := s.join(t, relay.New(), relay.New(), false)
 		from, to, cut := j.process, j.caller, j.atAgent
 		if of == "caller" {
 			from, to, cut = j.caller, j.process, j.atLocal
@@ -37,10 +34,10 @@ func TestResetIsPassedOn(t *testing.T) {
 func TestLostStreamIsAReset(t *testing.T) {
 	t.Parallel()
 	s := newStream(t)
-	j := s.join(t, relay.New(relay.Config{}), relay.New(relay.Config{}), true)
+	j := s.join(t, relay.New(), relay.New(), true)
 	write(t, j.process, []byte("half"))
 	read(t, j.caller, []byte("half"))
-	s.client.Close()
+	s.workstation.Close()
 	if _, err := j.caller.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("read: %v", err)
 	}
@@ -58,23 +55,20 @@ func TestCutWhileNothingIsTaken(t *testing.T) {
 		dialled, process := net.Pipe() // a write ends when all of it was read
 		done := make(chan error, 1)
 		go func() {
-			channel, requests, err := (<-s.incoming).Accept()
+			channel, err := (<-s.workstation.Offers).Accept()
 			if err == nil {
-				_, err = relay.New(relay.Config{}).Join(relay.Pair{Conn: dialled, Channel: channel, Requests: requests})
+				_, err = relay.New().Join(relay.Pair{Conn: dialled, Channel: channel})
 			}
 			done <- err
 		}()
-		channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		go relay.New(relay.Config{}).Join(relay.Pair{Conn: accepted, Channel: channel, Requests: requests})
+		channel := s.open(t)
+		go relay.New().Join(relay.Pair{Conn: accepted, Channel: channel})
 		write(t, caller, []byte("request"))
 		read(t, process, []byte("r"))
 		if of == "caller" {
 			relay.Reset(caller)
 		} else {
-			s.from.Close()
+			s.agent.Close()
 		}
 		if err := <-done; !errors.Is(err, relay.ErrCut) {
 			t.Errorf("%s: %v", of, err)
@@ -90,22 +84,18 @@ func TestUnansweredIsKept(t *testing.T) {
 	s := newStream(t)
 	caller, accepted := tcpPair(t)
 	go func() {
-		_, requests, _ := (<-s.incoming).Accept()
-		ssh.DiscardRequests(requests)
+		(<-s.workstation.Offers).Accept()
 	}()
-	channel, requests, err := s.from.OpenChannel(wire.ChannelConnection, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := s.open(t)
 	write(t, caller, []byte("request"))
 	done := make(chan outcome)
 	go func() {
-		result, err := relay.New(relay.Config{}).Join(relay.Pair{
-			Conn: accepted, Channel: channel, Requests: requests, KeepUnanswered: true,
+		result, err := relay.New().Join(relay.Pair{
+			Conn: accepted, Channel: channel, KeepUnanswered: true,
 		})
 		done <- outcome{result, err}
 	}()
-	s.client.Close()
+	s.workstation.Close()
 	got := <-done
 	if !errors.Is(got.err, relay.ErrCut) || !got.Kept {
 		t.Fatalf("%+v", got)

@@ -1,6 +1,7 @@
-// Package relay joins a connection and a channel of a takeover's stream: bytes both
-// ways, with half-close, exact ends and bounded memory. The agent and the
-// workstation both use it, since flow control takes two.
+// Package relay is both ends of a takeover's stream, in the protocol of package wire, and
+// joins connections with its channels: bytes both ways, with half-close, exact ends and
+// bounded memory. The agent and the workstation both use it, since flow control takes
+// two.
 //
 // # Ends
 //
@@ -11,20 +12,29 @@
 //
 // # Memory
 //
-// SSH gives each channel a window of 2 MiB, so that a hundred stalled connections
-// hold 200 MiB at the receiver. Here the sender keeps less under way: every
-// connection may have Guaranteed bytes sent and not consumed, and borrow more from
-// Shared: little at first, then as much as it has had consumed, up to half of what
-// is left. One connection is fast, many share, those that stall take little,
-// and none starves. A packet counts 64 bytes more than it holds, so that tiny ones
-// are bounded too. The receiver reports what it consumed every 64 KiB, and when the
-// sender asks since it has to wait. All of it together is at most
+// The sender keeps little under way. Every connection may have 4 KiB sent and not consumed,
+// and borrow more from 4 MiB for all of them: little at first, then as much as it has had
+// consumed, up to half of what is left. One connection is fast, many share, those that
+// stall take little, and none starves. A frame counts 64 bytes more than it holds, so
+// that tiny ones are bounded too; none is sent for a small part of what may be under way,
+// since it costs those between the two ends as much as a big one. The receiver reports
+// what it consumed every 512 KiB, and when the sender asks, who has less than that under
+// way and has to wait. All of it together is at most
 //
-//	connections × Guaranteed + Shared
+//	connections × 4 KiB + 4 MiB
 //
-// and as much again for buffers. Writes to a stream through [Transport] never wait,
-// since what is under way is bounded already: so the two ends cannot wait for each
-// other.
+// and as much again for buffers. A receiver ends the stream of a sender who has more under
+// way than any may.
+//
+// What comes is always read, whatever waits to be sent: so the two ends cannot wait for
+// each other. Only data waits, until what others send has gone out.
+//
+// # Bulk
+//
+// Each frame, record of TLS and write costs processor time in every process between the
+// two ends, which are busier than these. So a direction with much to send reads it in
+// pieces that are whole ones for them (wire.MaxData), what is written meanwhile by others
+// goes out together, and whoever writes sends: no bytes change goroutines on the way out.
 //
 // # Concurrency
 //

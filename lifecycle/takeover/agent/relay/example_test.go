@@ -1,12 +1,12 @@
 package relay_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log"
 	"net"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -17,15 +17,12 @@ func ExampleRelay_Join() {
 	near, far := pipe() // of the port-forward
 	go agentOf(near)    // opens a channel for a caller that says "hello"
 
-	conn, channels, requests, err := ssh.NewClientConn(relay.Transport(far), "", &ssh.ClientConfig{
-		User: wire.User, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
-	})
+	stream, err := relay.Dial(far, exampleKeys())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer conn.Close()
-	go ssh.DiscardRequests(requests)
-	channel, requests, err := (<-channels).Accept()
+	defer stream.Close()
+	channel, err := (<-stream.Offers).Accept()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,20 +32,26 @@ func ExampleRelay_Join() {
 		fmt.Fprintf(process, "%s to you too", request)
 		process.Close()
 	}()
-	result, err := relay.New(relay.Config{}).Join(relay.Pair{Conn: toProcess, Channel: channel, Requests: requests})
+	result, err := relay.New().Join(relay.Pair{Conn: toProcess, Channel: channel})
 	fmt.Println(result.Received, "bytes to the process,", result.Sent, "from it,", err)
 	// Output: 5 bytes to the process, 16 from it, <nil>
 }
 
-func agentOf(transport net.Conn) {
-	config := &ssh.ServerConfig{NoClientAuth: true}
-	config.AddHostKey(exampleKey)
-	server, _, requests, err := ssh.NewServerConn(relay.Transport(transport), config)
+// exampleKeys are those of an end that takes any other: a real one knows the other's key.
+func exampleKeys() relay.Keys {
+	_, own, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		log.Fatal(err)
 	}
-	go ssh.DiscardRequests(requests)
-	channel, requests, err := server.OpenChannel(wire.ChannelConnection, nil)
+	return relay.Keys{Own: own, Known: func(ed25519.PublicKey) error { return nil }}
+}
+
+func agentOf(conn net.Conn) {
+	stream, err := relay.Accept(conn, exampleKeys())
+	if err != nil {
+		log.Fatal(err)
+	}
+	channel, err := stream.Open(wire.Connection{Port: 8080, Peer: "10.244.0.7:41234"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func agentOf(transport net.Conn) {
 		caller.(*net.TCPConn).CloseWrite()
 		io.Copy(io.Discard, caller)
 	}()
-	relay.New(relay.Config{}).Join(relay.Pair{Conn: accepted, Channel: channel, Requests: requests})
+	relay.New().Join(relay.Pair{Conn: accepted, Channel: channel})
 }
 
 // pipe returns the two ends of a connection.

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
@@ -19,59 +17,40 @@ import (
 // connection ended in the middle.
 var ErrCut = errors.New("the connection was cut off at the other end of the stream")
 
-// The defaults of a Config.
+// The budget of a Relay: what each connection may have under way in each direction, and all of them besides that, in the
+// direction from here.
 const (
-	DefaultGuaranteed = 4 << 10
-	DefaultShared     = 4 << 20
+	guaranteed = 4 << 10
+	shared     = 4 << 20
 )
 
 const (
-	// reportEvery is how often the other side is told what was consumed, unless it asks: each
-	// report takes the way of a packet, so that many cost as much as the bytes.
-	reportEvery = 256 << 10
 	smallBuffer = 512
-	bigBuffer   = 32 << 10
+	bigBuffer   = wire.MaxData
 	// slack is how much of a buffer a connection may keep for itself, as one does whose
 	// frames are followed.
 	slack = 16
 	// bigDirections is how many directions may have big buffers, each until its pair
-	// ends, since SSH keeps a packet of the size for a channel.
-	bigDirections = 32
+	// ends.
+	bigDirections = 16
 	// othersShare is what each of the others may have, divided by how many pairs are
 	// open then. So the n-th has an n-th of it at most, and all of them, up to
 	// thousands, no more than a few times as much together.
 	othersShare = bigDirections * bigBuffer / 4
 )
 
-// Config says how much memory connections may take.
-type Config struct {
-	// Guaranteed is how many bytes each connection may have under way in each
-	// direction. The default is DefaultGuaranteed, which is also the least.
-	Guaranteed int
-	// Shared is how many bytes all connections may have under way besides that, in
-	// the direction from here. The default is DefaultShared.
-	Shared int
-}
-
 // Relay joins connections and channels within one budget.
 type Relay struct {
-	guaranteed int
-	pool       pool
-	open       atomic.Int64
-	buffers    sync.Pool    // *[bigBuffer]byte
-	big        atomic.Int64 // directions that may have them
+	pool    pool
+	open    atomic.Int64
+	buffers sync.Pool    // *[bigBuffer]byte
+	big     atomic.Int64 // directions that may have them
 }
 
 // New returns a Relay.
-func New(c Config) *Relay {
-	if c.Shared <= 0 {
-		c.Shared = DefaultShared
-	}
-	r := &Relay{
-		guaranteed: max(c.Guaranteed, DefaultGuaranteed),
-		buffers:    sync.Pool{New: func() any { return new([bigBuffer]byte) }},
-	}
-	r.pool.free.Store(int64(c.Shared))
+func New() *Relay {
+	r := &Relay{buffers: sync.Pool{New: func() any { return new([bigBuffer]byte) }}}
+	r.pool.free.Store(shared)
 	return r
 }
 
@@ -83,9 +62,8 @@ type Pair struct {
 	// Conn should have the methods CloseWrite and SetLinger of a *net.TCPConn:
 	// without them it sees an end only when both directions have ended, and a reset
 	// as a close.
-	Conn     net.Conn
-	Channel  ssh.Channel
-	Requests <-chan *ssh.Request
+	Conn    net.Conn
+	Channel *Channel
 	// KeepUnanswered leaves Conn open where the error matches ErrCut and not a byte
 	// was written to it, so that the caller can still answer.
 	KeepUnanswered bool
@@ -106,17 +84,14 @@ type Result struct {
 func (r *Relay) Join(p Pair) (Result, error) {
 	r.open.Add(1)
 	defer r.open.Add(-1)
-	j := &join{
-		Relay: r, Pair: p, credit: newCredit(&r.pool, r.guaranteed),
-		ended: make(chan struct{}), closed: make(chan struct{}),
-	}
-	go j.serve()
+	j := &join{Relay: r, Pair: p, credit: newCredit(&r.pool)}
+	j.Channel.begin(j)
 	var sending sync.WaitGroup
 	sending.Go(j.send)
 	j.receive()
 	sending.Wait()
 	j.Channel.Close()
-	<-j.closed
+	<-j.Channel.gone
 	j.aside.Wait()
 	result := Result{Sent: j.sent, Received: j.received, Kept: j.kept}
 	if j.kept {
@@ -136,9 +111,7 @@ type join struct {
 	Pair
 	credit *credit
 
-	ended  chan struct{}  // closed when the other side's data ended properly
-	closed chan struct{}  // closed when the channel has
-	aside  sync.WaitGroup // what serve started
+	aside sync.WaitGroup // what the stream's reader started
 
 	sent, received int64
 	refused        bool // the channel took no more data
@@ -146,10 +119,6 @@ type join struct {
 	failing sync.Once
 	err     error
 	kept    bool
-
-	reporting  sync.Mutex
-	unreported int
-	asked      bool
 }
 
 // send copies from the connection to the channel.
@@ -158,7 +127,7 @@ func (j *join) send() {
 	var b buffer
 	defer b.release(j.Relay)
 	for {
-		room, ok := j.credit.wait(j.ask)
+		room, ok := j.credit.wait(j.Channel.ask)
 		if !ok {
 			return
 		}
@@ -167,7 +136,7 @@ func (j *join) send() {
 		if n > 0 {
 			b.used(n, len(buf))
 			j.credit.sent(n)
-			if _, err := j.Channel.Write(buf[:n]); err != nil {
+			if err := j.Channel.write(buf[:n]); err != nil {
 				// What came before the channel's end is handed on still.
 				j.refused = true
 				return
@@ -176,8 +145,7 @@ func (j *join) send() {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			j.Channel.SendRequest(wire.RequestEnd, false, nil)
-			j.Channel.CloseWrite()
+			j.Channel.closeWrite()
 			return
 		case err != nil:
 			j.fail(fmt.Errorf("read from the connection: %w", err), false)
@@ -188,39 +156,27 @@ func (j *join) send() {
 
 // receive copies from the channel to the connection.
 func (j *join) receive() {
-	var b buffer
-	defer b.release(j.Relay)
 	for {
-		buf := b.next(j.Relay, bigBuffer)
-		n, err := j.Channel.Read(buf)
-		if n > 0 {
-			b.used(n, len(buf))
-			j.received += int64(n)
-			if _, err := j.Conn.Write(buf[:n]); err != nil {
-				if errors.Is(err, os.ErrDeadlineExceeded) {
-					err = ErrCut
-				}
-				j.fail(fmt.Errorf("write to the connection: %w", err), false)
-				return
-			}
-			j.consumed(n)
-		}
+		data, err := j.Channel.next()
 		if err != nil {
-			j.finish()
+			j.finish(err)
 			return
 		}
+		j.received += int64(len(data))
+		if _, err := j.Conn.Write(data); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				err = ErrCut
+			}
+			j.fail(fmt.Errorf("write to the connection: %w", err), false)
+			return
+		}
+		j.Channel.taken(data)
 	}
 }
 
 // finish ends the connection as the channel's data ended.
-func (j *join) finish() {
-	select {
-	case <-j.ended:
-	case <-j.closed:
-	}
-	select {
-	case <-j.ended:
-	default:
+func (j *join) finish(how error) {
+	if errors.Is(how, ErrCut) {
 		j.fail(ErrCut, j.KeepUnanswered && j.received == 0)
 		return
 	}
@@ -228,6 +184,22 @@ func (j *join) finish() {
 		if err := half.CloseWrite(); err != nil {
 			j.fail(fmt.Errorf("close the connection's writing side: %w", err), false)
 		}
+	}
+}
+
+// reported takes what the other side says that it consumed. It is called by the stream's reader, and never waits.
+func (j *join) reported(n int) {
+	if err := j.credit.report(n); err != nil {
+		j.aside.Go(func() { j.fail(err, false) })
+	}
+}
+
+// over says that nothing comes from the channel any more.
+func (j *join) over(ended bool) {
+	j.credit.close()
+	if !ended {
+		// Who takes no bytes is told of the cut all the same.
+		j.Conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 	}
 }
 

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,8 +35,8 @@ func (s Session) check() error {
 	if !idPattern.MatchString(s.ID) {
 		add("id %q is not 1 to 64 letters, digits and dashes", s.ID)
 	}
-	if !validKey(s.Key) {
-		add("key is not a line of the form \"ssh-ed25519 AAAA…\"")
+	if s.PublicKey() == nil {
+		add("key is no ed25519 key, 32 bytes in base64")
 	}
 	if s.Control == 0 {
 		add("control is no port")
@@ -79,23 +77,6 @@ func (s Session) check() error {
 		add("drain is not between 0 and half of grace")
 	}
 	return errors.Join(problems...)
-}
-
-// validKey says whether line holds an ed25519 key: the name of the algorithm and a
-// blob of the same name and 32 bytes, each with its length before it (RFC 8709).
-func validKey(line string) bool {
-	const algorithm = "ssh-ed25519"
-	encoded, ok := strings.CutPrefix(line, algorithm+" ")
-	if !ok {
-		return false
-	}
-	blob, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if err != nil || base64.StdEncoding.EncodeToString(blob) != encoded {
-		return false
-	}
-	head := append([]byte{0, 0, 0, byte(len(algorithm))}, algorithm...)
-	head = append(head, 0, 0, 0, 32)
-	return len(blob) == len(head)+32 && bytes.HasPrefix(blob, head)
 }
 
 func validProbes(probes []string) bool {

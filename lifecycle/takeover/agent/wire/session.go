@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +18,7 @@ var ErrSession = errors.New("not a valid session document")
 type Session struct {
 	Version int    `json:"version"` // Version
 	ID      string `json:"id"`      // letters, digits and dashes, at most 64
-	// Key is the workstation's public key as an authorized_keys line without
-	// options and comment: "ssh-ed25519 AAAA…".
+	// Key is the workstation's public key, as EncodeKey writes it.
 	Key string `json:"key"`
 	// Control is the loopback port of the stream, none of Ports: ControlPort
 	// chooses one.
@@ -98,6 +99,18 @@ func ControlPort(ports []Port) uint16 {
 // of the grace period if that is less.
 func DrainFor(grace time.Duration) Duration {
 	return min(DefaultDrain, Duration(grace/2))
+}
+
+// EncodeKey returns a session's key: its 32 bytes in base64.
+func EncodeKey(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
+
+// PublicKey returns Key, and nil if it is none.
+func (s Session) PublicKey() ed25519.PublicKey {
+	key, err := base64.StdEncoding.Strict().DecodeString(s.Key)
+	if err != nil || len(key) != ed25519.PublicKeySize || EncodeKey(key) != s.Key {
+		return nil
+	}
+	return key
 }
 
 // Encode returns the document. The error matches ErrSession, and names all that is

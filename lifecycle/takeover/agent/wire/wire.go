@@ -1,12 +1,12 @@
 package wire
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Version is the version of the protocol and of the session document.
 const Version = 1
-
-// User is the name that the workstation authenticates as.
-const User = "pharos"
 
 // Where things are in the agent's image: in the root folder, over which no volume is
 // mounted.
@@ -24,39 +24,55 @@ const (
 	CommandHook  = "hook"
 )
 
-// ChannelConnection is the type of the channels that the agent opens.
-const ChannelConnection = "pharos-connection@pharos.dev"
+// Request is the name of what an end asks the other.
+type Request byte
 
-// The global requests of the workstation.
+// The requests of the workstation, but for the last one, which is the agent's.
 const (
-	RequestHello     = "hello@pharos.dev"
-	RequestServe     = "serve@pharos.dev"
-	RequestHold      = "hold@pharos.dev"
-	RequestKeepalive = "keepalive@pharos.dev"
+	RequestHello Request = 1 + iota
+	RequestServe
+	RequestHold
+	RequestKeepalive
+	RequestDraining
 )
 
-// RequestDraining is the global request of the agent.
-const RequestDraining = "draining@pharos.dev"
+// String returns the name.
+func (r Request) String() string {
+	names := [...]string{RequestHello: "hello", RequestServe: "serve", RequestHold: "hold", RequestKeepalive: "keepalive", RequestDraining: "draining"}
+	if int(r) < len(names) && r > 0 {
+		return names[r]
+	}
+	return fmt.Sprintf("request %d", byte(r))
+}
 
-// The requests on a connection's channel, of either side.
+// Reason is why a connection is not taken.
+type Reason byte
+
 const (
-	RequestConsumed = "consumed@pharos.dev"
-	RequestReport   = "report@pharos.dev"
-	RequestEnd      = "end@pharos.dev"
+	// ReasonProcess says that the local process does not take it.
+	ReasonProcess Reason = 1 + iota
+	// ReasonEnding says nothing of the process: the workstation is about to end.
+	ReasonEnding
 )
+
+// String says it in words.
+func (r Reason) String() string {
+	switch r {
+	case ReasonProcess:
+		return "the local process does not"
+	case ReasonEnding:
+		return "it ends"
+	}
+	return fmt.Sprintf("reason %d", byte(r))
+}
 
 // KeepaliveInterval is how often the workstation gives a sign of life.
 const KeepaliveInterval = 5 * time.Second
 
-// Connection is the payload of a channel that is opened.
+// Connection is the payload of a KindOpen.
 type Connection struct {
-	Port uint32 // of the container, one of the session's
+	Port uint16 // of the container, one of the session's
 	Peer string // the other end of the connection, "10.244.0.7:41234"
-}
-
-// Consumed is the payload of RequestConsumed.
-type Consumed struct {
-	Bytes uint32 // since the one before
 }
 
 // Hello is the payload of RequestHello.

@@ -11,7 +11,7 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
-const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+const key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 func session() wire.Session {
 	return wire.Session{

@@ -20,8 +20,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
@@ -69,36 +67,33 @@ func runWorkstation(ctx context.Context, control, address, key string) error {
 	if err != nil {
 		return err
 	}
-	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed))
-	if err != nil {
-		return err
-	}
 	conn, err := net.Dial("tcp", control)
 	if err != nil {
 		return err
 	}
-	client, channels, requests, err := ssh.NewClientConn(relay.Transport(conn), "", &ssh.ClientConfig{
-		User: wire.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
-	})
+	stream, err := relay.Dial(conn, relay.Keys{Own: ed25519.NewKeyFromSeed(seed), Known: func(ed25519.PublicKey) error { return nil }})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	go ssh.DiscardRequests(requests)
-	r := relay.New(relay.Config{})
+	defer stream.Close()
 	go func() {
-		for c := range channels {
-			go join(r, c, address)
+		for range stream.Requests {
+		}
+	}()
+	r := relay.New()
+	go func() {
+		for o := range stream.Offers {
+			go join(r, o, address)
 		}
 	}()
 	hello, err := json.Marshal(wire.Hello{Version: wire.Version, Session: "s1"})
 	if err != nil {
 		return err
 	}
-	if ok, reply, err := client.SendRequest(wire.RequestHello, true, hello); err != nil || !ok {
+	if ok, reply, err := stream.Ask(wire.RequestHello, hello); err != nil || !ok {
 		return fmt.Errorf("hello: %s, %w", reply, err)
 	}
-	if _, _, err := client.SendRequest(wire.RequestServe, true, nil); err != nil {
+	if _, _, err := stream.Ask(wire.RequestServe, nil); err != nil {
 		return err
 	}
 	fmt.Println("ready")
@@ -107,23 +102,23 @@ func runWorkstation(ctx context.Context, control, address, key string) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick:
-			if _, _, err := client.SendRequest(wire.RequestKeepalive, true, nil); err != nil {
+			if _, _, err := stream.Ask(wire.RequestKeepalive, nil); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func join(r *relay.Relay, c ssh.NewChannel, address string) {
+func join(r *relay.Relay, o *relay.Offer, address string) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
-		c.Reject(ssh.ConnectionFailed, err.Error())
+		o.Reject(wire.ReasonProcess)
 		return
 	}
-	channel, requests, err := c.Accept()
+	channel, err := o.Accept()
 	if err != nil {
 		conn.Close()
 		return
 	}
-	r.Join(relay.Pair{Conn: conn, Channel: channel, Requests: requests})
+	r.Join(relay.Pair{Conn: conn, Channel: channel})
 }

@@ -1,0 +1,346 @@
+package relay_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+// certificate is one for a key, as any program can make it.
+func certificate(t testing.TB, key interface{ Public() ed25519.PublicKey }, signer any) tls.Certificate {
+	t.Helper()
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: signer}
+}
+
+type private struct{ ed25519.PrivateKey }
+
+func (p private) Public() ed25519.PublicKey { return p.PrivateKey.Public().(ed25519.PublicKey) }
+
+// hostile is a workstation that writes what it likes.
+type hostile struct {
+	*tls.Conn
+	agent *relay.Stream
+}
+
+func newHostile(t testing.TB) hostile {
+	t.Helper()
+	near, far := tcpPair(t)
+	key := anyone().Own
+	conn := tls.Client(far, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate(t, private{key}, key)}})
+	h := hostile{Conn: conn}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		if h.agent, err = relay.Accept(near, anyone()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := conn.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	t.Cleanup(func() { h.agent.Close() })
+	return h
+}
+
+func (h hostile) send(t testing.TB, kind wire.Kind, id uint32, payload []byte) {
+	t.Helper()
+	if _, err := h.Write(append(wire.Head{Kind: kind, Size: len(payload), ID: id}.Append(nil), payload...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive reads frames until one is of the kind.
+func (h hostile) receive(t testing.TB, kind wire.Kind) (wire.Head, []byte) {
+	t.Helper()
+	for {
+		var first [wire.HeadSize]byte
+		if _, err := io.ReadFull(h, first[:]); err != nil {
+			t.Fatal(err)
+		}
+		head, err := wire.ParseHead(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload := make([]byte, head.Size)
+		if _, err := io.ReadFull(h, payload); err != nil {
+			t.Fatal(err)
+		}
+		if head.Kind == kind {
+			return head, payload
+		}
+	}
+}
+
+// join has a caller whose channel the hostile workstation has taken.
+func (h hostile) join(t *testing.T, r *relay.Relay) (caller *net.TCPConn, id uint32, done chan error) {
+	t.Helper()
+	caller, accepted := tcpPair(t)
+	done = make(chan error, 1)
+	go func() {
+		channel, err := h.agent.Open(wire.Connection{Port: 8080})
+		if err == nil {
+			_, err = r.Join(relay.Pair{Conn: accepted, Channel: channel})
+		}
+		done <- err
+	}()
+	head, _ := h.receive(t, wire.KindOpen)
+	h.send(t, wire.KindAccept, head.ID, nil)
+	return caller, head.ID, done
+}
+
+// Whoever is not known gets no stream, at either end.
+func TestOnlyKnownKeys(t *testing.T) {
+	t.Parallel()
+	unknown := errors.New("unknown")
+	for _, end := range []string{"agent", "workstation"} {
+		a, b := tcpPair(t)
+		agent, workstation := anyone(), anyone()
+		if end == "agent" {
+			agent.Known = func(ed25519.PublicKey) error { return unknown }
+		} else {
+			workstation.Known = func(ed25519.PublicKey) error { return unknown }
+		}
+		accepted := make(chan error, 1)
+		go func() {
+			s, err := relay.Accept(a, agent)
+			a.Close()
+			if err == nil {
+				s.Close()
+			}
+			accepted <- err
+		}()
+		s, err := relay.Dial(b, workstation)
+		if end == "workstation" && !errors.Is(err, unknown) {
+			t.Errorf("the workstation dialled: %v", err)
+		}
+		if err == nil {
+			if ok, _, err := s.Ask(wire.RequestHello, nil); ok || err == nil {
+				t.Errorf("the agent answered: %v", err)
+			}
+			s.Close()
+		}
+		b.Close()
+		if err := <-accepted; err == nil || end == "agent" && !errors.Is(err, unknown) {
+			t.Errorf("the %s refuses: %v", end, err)
+		}
+	}
+}
+
+// A certificate is no proof of a key: whoever shows one has to have its key, and to show one.
+func TestKeysAreProven(t *testing.T) {
+	t.Parallel()
+	known, own := anyone().Own, anyone().Own
+	stolen := certificate(t, private{known}, known)
+	stolen.PrivateKey = own
+	for name, certificates := range map[string][]tls.Certificate{"stolen": {stolen}, "none": nil} {
+		near, far := tcpPair(t)
+		go func() {
+			conn := tls.Client(far, &tls.Config{InsecureSkipVerify: true, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				if len(certificates) == 0 {
+					return &tls.Certificate{}, nil
+				}
+				return &certificates[0], nil
+			}})
+			conn.Handshake()
+			conn.Read(make([]byte, 1))
+			far.Close()
+		}()
+		s, err := relay.Accept(near, relay.Keys{Own: anyone().Own, Known: func(key ed25519.PublicKey) error {
+			if !key.Equal(known.Public()) {
+				return errors.New("not the key")
+			}
+			return nil
+		}})
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			s.Close()
+		}
+		near.Close()
+	}
+}
+
+// A peer that reports more than it got is cut off, and nobody else is.
+func TestBrokenPeer(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	r := relay.New()
+	caller, id, done := h.join(t, r)
+	write(t, caller, []byte("request"))
+	h.receive(t, wire.KindData)
+	h.send(t, wire.KindConsumed, id, wire.AppendConsumed(nil, 1000))
+	h.receive(t, wire.KindClose)
+	h.send(t, wire.KindClose, id, nil)
+	if err := <-done; err == nil {
+		t.Error("the peer was believed")
+	}
+	other, _, _ := h.join(t, r)
+	write(t, other, []byte("request"))
+	if _, p := h.receive(t, wire.KindData); string(p) != "request" {
+		t.Errorf("%q", p)
+	}
+}
+
+// What may not be sent ends the stream, and what was open on it is cut off.
+func TestHostileFrames(t *testing.T) {
+	t.Parallel()
+	many := func(h hostile, kind wire.Kind, id uint32, payload []byte, n int) {
+		frame := append(wire.Head{Kind: kind, Size: len(payload), ID: id}.Append(nil), payload...)
+		for range n {
+			if _, err := h.Write(frame); err != nil {
+				return // it has ended
+			}
+		}
+	}
+	for name, f := range map[string]func(h hostile, id uint32){
+		"kind 0":            func(h hostile, id uint32) { many(h, 0, id, nil, 1) },
+		"no kind":           func(h hostile, id uint32) { many(h, wire.KindReply+1, id, nil, 1) },
+		"long":              func(h hostile, id uint32) { many(h, wire.KindData, id, make([]byte, wire.MaxData+1), 1) },
+		"long request":      func(h hostile, id uint32) { many(h, wire.KindRequest, 0, make([]byte, wire.MaxPayload+1), 1) },
+		"empty request":     func(h hostile, id uint32) { many(h, wire.KindRequest, 1, nil, 1) },
+		"open":              func(h hostile, id uint32) { many(h, wire.KindOpen, 77, wire.Connection{Port: 1}.Append(nil), 1) },
+		"open without port": func(h hostile, id uint32) { many(h, wire.KindOpen, 77, nil, 1) },
+		"accepted twice":    func(h hostile, id uint32) { many(h, wire.KindAccept, id, nil, 2) },
+		"rejected late":     func(h hostile, id uint32) { many(h, wire.KindReject, id, []byte{1}, 1) },
+		"reply":             func(h hostile, id uint32) { many(h, wire.KindReply, 5, []byte{1}, 1) },
+		"consumed":          func(h hostile, id uint32) { many(h, wire.KindConsumed, id, []byte{1}, 1) },
+		"after the end": func(h hostile, id uint32) {
+			many(h, wire.KindEnd, id, nil, 1)
+			many(h, wire.KindData, id, []byte("more"), 1)
+		},
+		"without credit":   func(h hostile, id uint32) { many(h, wire.KindData, id, make([]byte, wire.MaxData), 1000) },
+		"without bytes":    func(h hostile, id uint32) { many(h, wire.KindData, id, nil, 100000) },
+		"in the middle":    func(h hostile, id uint32) { h.Write([]byte{4, 0, 0, 9, 0, 0, 0, byte(id), 'h', 'a'}); h.CloseWrite() },
+		"a head too short": func(h hostile, id uint32) { h.Write([]byte{4, 0}); h.CloseWrite() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t)
+			caller, accepted := tcpPair(t)
+			done := make(chan error, 1)
+			opened := make(chan *relay.Channel, 1)
+			go func() {
+				channel, err := h.agent.Open(wire.Connection{Port: 8080})
+				if err != nil {
+					t.Error(err)
+				}
+				opened <- channel
+			}()
+			h.receive(t, wire.KindOpen)
+			go io.Copy(io.Discard, h.NetConn())
+			h.send(t, wire.KindAccept, 1, nil)
+			channel := <-opened
+			go func() {
+				_, err := relay.New().Join(relay.Pair{Conn: accepted, Channel: channel})
+				done <- err
+			}()
+			caller.SetReadBuffer(4 << 10) // it takes nothing
+			f(h, 1)
+			if err := h.agent.Wait(); err == nil {
+				t.Error("it has ended without a reason")
+			}
+			caller.Close()
+			if err := <-done; err == nil && name != "after the end" {
+				t.Error("it was not cut off")
+			}
+		})
+	}
+}
+
+// Whatever comes, a stream ends with an error at the latest when its connection does.
+func FuzzStream(f *testing.F) {
+	f.Add(wire.Head{Kind: wire.KindAccept, ID: 1}.Append(nil))
+	f.Add(append(wire.Head{Kind: wire.KindAccept, ID: 1}.Append(nil), wire.Head{Kind: wire.KindData, ID: 1}.Append(nil)...))
+	f.Add(append(wire.Head{Kind: wire.KindRequest, Size: 2, ID: 1}.Append(nil), 1, 1))
+	f.Add(bytes.Repeat([]byte{4, 0, 0, 0, 0, 0, 0, 1}, 20))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h := newHostile(t)
+		go func() {
+			for r := range h.agent.Requests {
+				r.Reply(true, r.Payload)
+			}
+		}()
+		opening := make(chan struct{})
+		go func() {
+			defer close(opening)
+			channel, err := h.agent.Open(wire.Connection{Port: 8080})
+			if err != nil {
+				return
+			}
+			near, far := net.Pipe()
+			go io.Copy(io.Discard, far)
+			relay.New().Join(relay.Pair{Conn: near, Channel: channel})
+		}()
+		h.receive(t, wire.KindOpen)
+		h.Write(b)
+		h.CloseWrite()
+		if err := h.agent.Wait(); err == nil {
+			t.Error("it has ended without a reason")
+		}
+		<-opening
+	})
+}
+
+// What was written before a close is sent.
+func TestCloseSendsWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	s := newStream(t)
+	const n = 1000
+	asked := make(chan int)
+	go func() {
+		got := 0
+		for range s.workstation.Requests {
+			got++
+		}
+		asked <- got
+	}()
+	for range n {
+		if err := s.agent.Tell(wire.RequestDraining); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.agent.Close()
+	if got := <-asked; got != n {
+		t.Errorf("%d of %d requests came", got, n)
+	}
+	if err := s.agent.Tell(wire.RequestDraining); !errors.Is(err, relay.ErrClosed) {
+		t.Errorf("written after the close: %v", err)
+	}
+}
+
+// A close does not wait for an end that takes nothing.
+func TestCloseDoesNotWait(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	caller, _, done := h.join(t, relay.New())
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		caller.Write(make([]byte, 16<<20))
+	}()
+	h.receive(t, wire.KindData)
+	h.agent.Close()
+	if err := <-done; !errors.Is(err, relay.ErrCut) {
+		t.Error(err)
+	}
+	<-sent
+}

@@ -1,0 +1,121 @@
+package relay
+
+import (
+	"crypto/tls"
+	"sync"
+	"time"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
+)
+
+const (
+	// enough is how much may wait to be sent before those who send more have to wait, too.
+	enough = 256 << 10
+	// tooMuch waits only where the other end asks without end and takes no answer.
+	tooMuch = 4 << 20
+	// closeTimeout is how long a Close waits for what was written, and a connection that was cut off for what came before.
+	closeTimeout = time.Second
+)
+
+// writer sends frames. Whoever writes when nobody does sends for all, until nothing is left: what comes meanwhile goes out
+// together.
+type writer struct {
+	tls   *tls.Conn
+	under *batch
+
+	mu      sync.Mutex
+	changed sync.Cond
+	waiting []byte // frames
+	spare   []byte // to wait next
+	sending bool
+	err     error // of the first write that failed, or ErrClosed
+}
+
+func newWriter(conn *tls.Conn, under *batch) *writer {
+	w := &writer{tls: conn, under: under}
+	w.changed.L = &w.mu
+	return w
+}
+
+// write sends a frame. It waits while enough others do.
+func (w *writer) write(kind wire.Kind, id uint32, payload []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.waiting) >= enough && w.err == nil {
+		w.changed.Wait()
+	}
+	first, err := w.append(kind, id, payload)
+	if first {
+		w.send()
+	}
+	return err
+}
+
+// post sends a frame and never waits, as whoever reads must not: else the two ends could wait for each other.
+func (w *writer) post(kind wire.Kind, id uint32, payload []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) > tooMuch {
+		return broken("it takes nothing and asks for more")
+	}
+	first, err := w.append(kind, id, payload)
+	if first {
+		go func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.send()
+		}()
+	}
+	return err
+}
+
+// append has a frame wait. It says whether the caller has to send.
+func (w *writer) append(kind wire.Kind, id uint32, payload []byte) (first bool, err error) {
+	if w.err != nil {
+		return false, w.err
+	}
+	w.waiting = append(wire.Head{Kind: kind, Size: len(payload), ID: id}.Append(w.waiting), payload...)
+	first = !w.sending
+	w.sending = true
+	return first, nil
+}
+
+// send sends until nothing waits. It is called with the lock, and gives it away.
+func (w *writer) send() {
+	for len(w.waiting) > 0 {
+		frames := w.waiting
+		w.waiting, w.spare = w.spare[:0], nil
+		w.mu.Unlock()
+		_, err := w.tls.Write(frames)
+		if err == nil {
+			err = w.under.flush()
+		}
+		w.mu.Lock()
+		w.spare = frames
+		if err != nil {
+			if w.err == nil {
+				w.err = err
+			}
+			w.waiting = nil
+			w.under.Close()
+		}
+		w.changed.Broadcast()
+	}
+	w.sending = false
+	w.changed.Broadcast()
+}
+
+// close sends what waits, for a second at most, and closes the connection.
+func (w *writer) close() {
+	late := time.AfterFunc(closeTimeout, func() { w.under.Close() })
+	defer late.Stop()
+	w.mu.Lock()
+	if w.err == nil {
+		w.err = ErrClosed
+	}
+	for w.sending {
+		w.changed.Wait()
+	}
+	w.mu.Unlock()
+	w.under.Close()
+}
