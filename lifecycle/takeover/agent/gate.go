@@ -34,18 +34,15 @@ func (g *gate) enter(s *stream) (before *stream) {
 	return before
 }
 
-// leave takes s away, which gave its last sign of life then, by the wall clock. That may
-// have been set since, and may be later: the silence is between none and as long as
-// nobody is waited for, and from now on it is measured by the monotonic clock.
-func (g *gate) leave(s *stream, life time.Time) {
+// leave takes s away. Nobody serves since its last sign of life.
+func (g *gate) leave(s *stream) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stream != s {
 		return
 	}
 	if g.serving {
-		now := time.Now()
-		g.since = now.Add(-min(max(now.Sub(life), 0), g.away))
+		g.since = *s.life.Load()
 	}
 	g.stream, g.serving = nil, false
 	g.notify()

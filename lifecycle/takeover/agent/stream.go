@@ -28,12 +28,19 @@ const (
 // stream is the workstation's connection.
 type stream struct {
 	*relay.Stream
-	life atomic.Int64 // time of the last request, in nanoseconds since 1970
+	life atomic.Pointer[time.Time] // of the last request, or when the stream was made
 }
 
-func (s *stream) live() { s.life.Store(time.Now().UnixNano()) }
+func newStream(accepted *relay.Stream) *stream {
+	s := &stream{Stream: accepted}
+	s.live()
+	return s
+}
 
-func (s *stream) lastLife() time.Time { return time.Unix(0, s.life.Load()) }
+func (s *stream) live() {
+	now := time.Now() // with the reading of the monotonic clock, whatever the wall clock is set to
+	s.life.Store(&now)
+}
 
 // control serves the streams of whoever holds the session's key.
 type control struct {
@@ -94,7 +101,7 @@ func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error
 		stop()
 		return fmt.Errorf("authenticate: %w", err)
 	}
-	s := &stream{Stream: accepted}
+	s := newStream(accepted)
 	defer s.Close()
 	if stop() {
 		stop = context.AfterFunc(ctx, func() { s.Close() })
@@ -105,7 +112,7 @@ func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error
 
 	silent := time.AfterFunc(time.Duration(c.session.Away), func() { conn.Close() })
 	defer silent.Stop()
-	defer func() { c.gate.leave(s, s.lastLife()) }()
+	defer func() { c.gate.leave(s) }()
 	greeted := false
 	for request := range s.Requests {
 		s.live()
