@@ -31,12 +31,15 @@ type Offer struct {
 
 // Accept takes the channel.
 func (o *Offer) Accept() (*Channel, error) {
+	o.channel.mu.Lock()
+	o.channel.offered = false
+	o.channel.mu.Unlock()
 	return o.channel, o.channel.stream.out.write(wire.KindAccept, o.channel.id, nil)
 }
 
 // Reject does not take it.
 func (o *Offer) Reject(r wire.Reason) error {
-	o.channel.stream.forget(o.channel.id)
+	defer o.channel.stream.forget(o.channel) // until then it counts
 	return o.channel.stream.out.write(wire.KindReject, o.channel.id, []byte{byte(r)})
 }
 
@@ -52,6 +55,7 @@ type Channel struct {
 	queued     int      // of queue, as it counts
 	unreported int
 	asked      bool
+	offered    bool          // by the other end, and not taken yet
 	ended      bool          // the other side's data have ended properly
 	closed     bool          // by either side
 	gone       chan struct{} // closed when nothing comes from the other side any more
@@ -66,6 +70,12 @@ func newChannel(s *Stream, id uint32) *Channel {
 
 // take takes a frame from the other side. It never waits.
 func (c *Channel) take(kind wire.Kind, payload []byte) error {
+	c.mu.Lock()
+	offered := c.offered
+	c.mu.Unlock()
+	if offered {
+		return broken("it goes on with channel %d before that is taken", c.id)
+	}
 	switch kind {
 	case wire.KindAccept, wire.KindReject:
 		return c.answer(kind, payload)
@@ -93,8 +103,8 @@ func (c *Channel) take(kind wire.Kind, payload []byte) error {
 	case wire.KindReport:
 		return c.report(c.unreportedNow(true))
 	default: // KindClose
-		c.stream.forget(c.id)
-		err := c.Close()
+		c.stream.forget(c)
+		err := c.close()
 		c.over()
 		return err
 	}
@@ -115,7 +125,7 @@ func (c *Channel) answer(kind wire.Kind, payload []byte) error {
 		if len(payload) != 1 {
 			return fmt.Errorf("%w: %d bytes are no reason", wire.ErrFrame, len(payload))
 		}
-		c.stream.forget(c.id)
+		c.stream.forget(c)
 		c.answered <- Rejected{wire.Reason(payload[0])}
 		return nil
 	}
@@ -225,15 +235,25 @@ func (c *Channel) over() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	close(c.gone)
 	c.changed.Broadcast()
 	if c.join != nil {
 		c.join.over(c.ended)
 	}
+	close(c.gone) // last: the join may end with it
 }
 
-// Close ends both directions. What was not received yet is not received.
+// Close ends both directions. What was not received yet is not received, so that nobody may be receiving.
 func (c *Channel) Close() error {
+	err := c.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.stream.wait(-c.queued)
+	c.queue, c.queued = nil, 0
+	return err
+}
+
+// close ends both directions. What came before can be received still.
+func (c *Channel) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

@@ -34,7 +34,7 @@
 // Each frame, record of TLS and write costs processor time in every process between the
 // two ends, which are busier than these. So a direction with much to send reads it in
 // pieces that are whole ones for them (wire.MaxData), what is written meanwhile by others
-// goes out together, and whoever writes sends: no bytes change goroutines on the way out.
+// goes out together, and who writes alone sends himself: no bytes change goroutines on the way out.
 //
 // # Concurrency
 //

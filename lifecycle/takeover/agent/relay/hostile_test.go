@@ -122,9 +122,13 @@ func TestOnlyKnownKeys(t *testing.T) {
 		}
 		accepted := make(chan error, 1)
 		go func() {
+			defer a.Close()
 			s, err := relay.Accept(a, agent)
-			a.Close()
-			if err == nil {
+			if err == nil { // the workstation has proven its key, and goes
+				for r := range s.Requests {
+					t.Errorf("it is asked for %s", r.Name)
+				}
+				err = s.Wait()
 				s.Close()
 			}
 			accepted <- err

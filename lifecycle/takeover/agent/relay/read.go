@@ -91,6 +91,7 @@ func (s *Stream) offered(id uint32, payload []byte) error {
 		return broken("it may not open channel %d", id)
 	}
 	c := newChannel(s, id)
+	c.offered = true
 	s.channels[id] = c
 	s.mu.Unlock()
 	select {
@@ -112,11 +113,13 @@ func (s *Stream) replied(id uint32, payload []byte) error {
 	return nil
 }
 
-// forget drops a channel whose both ends have closed it.
-func (s *Stream) forget(id uint32) {
+// forget drops a channel that both ends have closed, or that was not taken.
+func (s *Stream) forget(c *Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.channels, id)
+	if s.channels[c.id] == c {
+		delete(s.channels, c.id)
+	}
 }
 
 // wait counts what waits to be taken, and says whether that is too much.

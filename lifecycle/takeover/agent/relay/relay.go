@@ -207,7 +207,7 @@ func (j *join) over(ended bool) {
 func (j *join) fail(err error, keep bool) {
 	j.failing.Do(func() {
 		j.err, j.kept = err, keep
-		j.Channel.Close()
+		j.Channel.close()
 		j.credit.close()
 		if keep {
 			j.Conn.SetReadDeadline(time.Unix(1, 0))

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"crypto/ed25519"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -60,6 +61,9 @@ func newStream(conn net.Conn, k Keys, end func(net.Conn, *tls.Config) *tls.Conn,
 		channels: map[uint32]*Channel{}, asked: map[uint32]chan answer{},
 	}
 	if err := s.tls.Handshake(); err != nil {
+		return nil, err
+	}
+	if err := k.Known(s.tls.ConnectionState().PeerCertificates[0].PublicKey.(ed25519.PublicKey)); err != nil {
 		return nil, err
 	}
 	under.begin()
@@ -165,9 +169,9 @@ func (s *Stream) Ask(name wire.Request, payload []byte) (ok bool, reply []byte, 
 	}
 }
 
-// Tell sends a request that is not answered.
+// Tell sends a request that is not answered, and never waits.
 func (s *Stream) Tell(name wire.Request) error {
-	return s.out.write(wire.KindRequest, 0, []byte{byte(name)})
+	return s.out.post(wire.KindRequest, 0, []byte{byte(name)})
 }
 
 // broken is an error of an end that does what it may not.

@@ -17,8 +17,8 @@ const (
 	closeTimeout = time.Second
 )
 
-// writer sends frames. Whoever writes when nobody does sends for all, until nothing is left: what comes meanwhile goes out
-// together.
+// writer sends frames. Whoever writes when nobody does sends his own; what comes meanwhile goes out together, by a goroutine of
+// its own.
 type writer struct {
 	tls   *tls.Conn
 	under *batch
@@ -46,7 +46,8 @@ func (w *writer) write(kind wire.Kind, id uint32, payload []byte) error {
 	}
 	first, err := w.append(kind, id, payload)
 	if first {
-		w.send()
+		w.round() // this frame is in it
+		w.handOn()
 	}
 	return err
 }
@@ -60,13 +61,31 @@ func (w *writer) post(kind wire.Kind, id uint32, payload []byte) error {
 	}
 	first, err := w.append(kind, id, payload)
 	if first {
-		go func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.send()
-		}()
+		w.handOn()
 	}
 	return err
+}
+
+// handOn has a goroutine of its own send what waits, if anything does: whoever wrote first has something else to do.
+func (w *writer) handOn() {
+	if len(w.waiting) == 0 {
+		w.rest()
+		return
+	}
+	go func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for len(w.waiting) > 0 {
+			w.round()
+		}
+		w.rest()
+	}()
+}
+
+// rest says that nobody sends.
+func (w *writer) rest() {
+	w.sending = false
+	w.changed.Broadcast()
 }
 
 // append has a frame wait. It says whether the caller has to send.
@@ -80,28 +99,24 @@ func (w *writer) append(kind wire.Kind, id uint32, payload []byte) (first bool, 
 	return first, nil
 }
 
-// send sends until nothing waits. It is called with the lock, and gives it away.
-func (w *writer) send() {
-	for len(w.waiting) > 0 {
-		frames := w.waiting
-		w.waiting, w.spare = w.spare[:0], nil
-		w.mu.Unlock()
-		_, err := w.tls.Write(frames)
-		if err == nil {
-			err = w.under.flush()
-		}
-		w.mu.Lock()
-		w.spare = frames
-		if err != nil {
-			if w.err == nil {
-				w.err = err
-			}
-			w.waiting = nil
-			w.under.Close()
-		}
-		w.changed.Broadcast()
+// round sends what waits now. It is called with the lock, and gives it away.
+func (w *writer) round() {
+	frames := w.waiting
+	w.waiting, w.spare = w.spare[:0], nil
+	w.mu.Unlock()
+	_, err := w.tls.Write(frames)
+	if err == nil {
+		err = w.under.flush()
 	}
-	w.sending = false
+	w.mu.Lock()
+	w.spare = frames
+	if err != nil {
+		if w.err == nil {
+			w.err = err
+		}
+		w.waiting = nil
+		w.under.Close()
+	}
 	w.changed.Broadcast()
 }
 
