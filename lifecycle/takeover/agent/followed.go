@@ -14,6 +14,7 @@ type followed struct {
 	touched atomic.Bool // a byte went either way
 	early   atomic.Bool // a byte came before it was joined
 	joined  atomic.Bool
+	looked  atomic.Bool // idle was asked since no byte went
 
 	first []byte // the first bytes from the caller, until they say what it speaks
 	http1 *http1
@@ -127,7 +128,8 @@ func (f *followed) idle() bool {
 		return false
 	}
 	if !f.touched.Load() {
-		return !f.early.Load()
+		// What came before it was joined may be read only now: it has until the next look.
+		return !f.early.Load() && f.looked.Swap(true)
 	}
 	if !f.writing.TryLock() {
 		return false // something is just sent

@@ -71,7 +71,9 @@ func TestKnownIsAskedOfAProvenKey(t *testing.T) {
 	stolen := certificate(t, private{named}, named)
 	stolen.PrivateKey = own
 	near, far := tcpPair(t)
-	go func() { _ = tls.Server(far, &tls.Config{ClientAuth: tls.RequireAnyClientCert, Certificates: []tls.Certificate{stolen}}).Handshake() }()
+	go func() {
+		_ = tls.Server(far, &tls.Config{ClientAuth: tls.RequireAnyClientCert, Certificates: []tls.Certificate{stolen}}).Handshake()
+	}()
 	_, err := relay.Dial(near, relay.Keys{Own: own, Known: func(ed25519.PublicKey) error {
 		t.Error("it is asked")
 		return nil
