@@ -41,17 +41,18 @@ func (o *takeoverRestartOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o.output.human() {
+		if err := client.Restart(ctx, o.names...); err != nil {
+			return err
+		}
+		linef(o.Out, "%s: started anew", cmp.Or(strings.Join(o.names, ", "), "all"))
+		return nil
+	}
 	st, err := client.Status(ctx)
 	if err != nil {
 		return err
 	}
 	err = client.Restart(ctx, o.names...)
-	if o.output.human() {
-		if err == nil {
-			linef(o.Out, "%s: started anew", cmp.Or(strings.Join(o.names, ", "), "all"))
-		}
-		return err
-	}
 	restarted := o.names
 	if len(restarted) == 0 {
 		for _, w := range st.Workloads {

@@ -6,8 +6,8 @@ import (
 	"github.com/pharos-dev/pharos/internal/devenv/devtest"
 )
 
-// A node that the tests of this process do not need now is had by who waits for it. Not in parallel: another test that uses
-// the node would keep it.
+// A node that no test of this process uses any more is stopped, so that whoever waits for the machine's node gets it. Not in
+// parallel: another test that uses the node would keep it.
 func TestNodeIsLeftToOthers(t *testing.T) {
 	server := ""
 	t.Run("the tests' own", func(t *testing.T) { server = devtest.Node(t).Config().Host })

@@ -33,8 +33,8 @@
 //
 // Each frame, record of TLS and write costs processor time in every process between the
 // two ends, which are busier than these. So a direction with much to send reads it in
-// pieces that are whole ones for them (wire.MaxData), what is written meanwhile by others
-// goes out together, and who writes alone sends himself: no bytes change goroutines on the way out.
+// pieces that are whole ones for them (wire.MaxData), and what is
+// written while another write is under way goes out together. A goroutine that writes alone sends its frames itself.
 //
 // # Concurrency
 //

@@ -17,8 +17,8 @@ const (
 	closeTimeout = time.Second
 )
 
-// writer sends frames. Whoever writes when nobody does sends his own; what comes meanwhile goes out together, by a goroutine of
-// its own.
+// writer sends frames. A goroutine that writes when no other does sends its frame itself; what is written meanwhile goes out
+// together, sent by a goroutine that is there for that.
 type writer struct {
 	tls   *tls.Conn
 	under *batch
