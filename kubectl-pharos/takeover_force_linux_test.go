@@ -81,7 +81,7 @@ func TestTakeoverHandedBackByOthers(t *testing.T) {
 	watching.await(": api:80 is at 127.0.0.1:" + fmt.Sprint(port(local)))
 	watching.await("serving. ")
 	other, user, name := s.another()
-	audit := devtest.RecordAudit(t, s.node.Cluster)
+	audit := devtest.RecordAudit(t, s.cluster)
 	out, code := runs(t, other, user, "handback", "--force", "--reason", "ann's laptop is gone")
 	done := time.Now()
 	if code != 0 || !strings.Contains(out, "Deployment "+s.ns+"/api: restored") {
@@ -152,7 +152,7 @@ func (s *takeoverTest) another() (dir string, env []string, name string) {
 	if out, err := exec.Command("git", "clone", "-q", s.dir, dir).CombinedOutput(); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
-	config, name := devtest.User(s.t, s.node.Cluster, s.ns, forced(s.ns))
+	config, name := devtest.User(s.t, s.cluster, s.ns, forced(s.ns))
 	return dir, kubeconfigOf(s.t, config), name
 }
 

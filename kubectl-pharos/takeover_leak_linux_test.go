@@ -276,7 +276,7 @@ func (l *leaks) plant() {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		ref := fmt.Sprintf("%s/%s/planted:%s", l.of.node.PushRegistry(), ns, kind)
+		ref := fmt.Sprintf("%s/%s/planted:%s", l.of.push, ns, kind)
 		if err := remote.Write(reference(l.t, ref), image); err != nil {
 			l.t.Fatal(err)
 		}

@@ -22,13 +22,15 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
 
-// takeoverTest is a checkout of a service that a real node runs.
+// takeoverTest is a checkout of a service that a real node runs, or that no container runs.
 type takeoverTest struct {
-	t       *testing.T
-	node    *devenv.Node
-	dir, ns string
-	env     []string
-	client  kubernetes.Interface
+	t          *testing.T
+	cluster    *devenv.Cluster
+	node       *devenv.Node // nil where no container runs
+	push, pull string       // the hosts of the registry
+	dir, ns    string
+	env        []string
+	client     kubernetes.Interface
 }
 
 // TestTakeoverCommand takes a service over, edits it, and hands it back, by nothing but
@@ -158,7 +160,15 @@ spec:
 func takeoverOf(t *testing.T) *takeoverTest {
 	t.Helper()
 	n := devtest.Node(t)
-	return &takeoverTest{t: t, node: n, ns: devtest.Namespace(t, n.Cluster), env: kubeconfigOf(t, n.Cluster.Config()), client: devtest.Client(t, n.Cluster.Config())}
+	s := takeoverIn(t, n.Cluster)
+	s.node, s.push, s.pull = n, n.PushRegistry(), n.PullRegistry()
+	return s
+}
+
+// takeoverIn has a namespace of a cluster, and nothing in it.
+func takeoverIn(t *testing.T, c *devenv.Cluster) *takeoverTest {
+	t.Helper()
+	return &takeoverTest{t: t, cluster: c, ns: devtest.Namespace(t, c), env: kubeconfigOf(t, c.Config()), client: devtest.Client(t, c.Config())}
 }
 
 // catalogue is a pharos.yaml: of the image api, that runs so on a workstation, and of
@@ -180,7 +190,7 @@ spec:
   namespace: %[2]s
   registry: {push: "%[3]s/%[2]s", pull: "%[4]s/%[2]s", insecure: true}
   overlay: gitops
-`, run, s.ns, s.node.PushRegistry(), s.node.PullRegistry())
+`, run, s.ns, s.push, s.pull)
 }
 
 // deliver delivers a repository of these files, and runs the target's controller.

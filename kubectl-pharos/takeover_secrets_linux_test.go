@@ -156,7 +156,7 @@ func TestTakeoverKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	s := newTellerTest(t)
 	before := s.spec()
-	audit, began := devtest.RecordAudit(t, s.node.Cluster), time.Now()
+	audit, began := devtest.RecordAudit(t, s.cluster), time.Now()
 	s.write("main.go", s.teller("edited"))
 	events := s.follow("takeover", "--events", "--timeout", "10m")
 	events.await(`"type":"serving"`)
@@ -380,5 +380,5 @@ func (s *tellerTest) image() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return strings.Replace(d.Spec.Template.Spec.Containers[0].Image, s.node.PullRegistry(), s.node.PushRegistry(), 1)
+	return strings.Replace(d.Spec.Template.Spec.Containers[0].Image, s.pull, s.push, 1)
 }

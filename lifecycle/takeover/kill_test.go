@@ -23,6 +23,8 @@ type killed struct {
 	At     takeover.EventType
 	Step   journal.Step
 	Finish bool
+	// Lease is for how long the target is borrowed; the default is that of package lease.
+	Lease lease.Timing
 }
 
 func TestMain(m *testing.M) { killtest.Main(m, runAndDie) }
@@ -33,7 +35,7 @@ func runAndDie(ctx context.Context, k killed) error {
 	if err != nil {
 		return err
 	}
-	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config, lease.Timing{})
+	c, err := takeovertest.Config(ctx, k.Dir, k.Namespace, config, k.Lease)
 	if err != nil {
 		return err
 	}

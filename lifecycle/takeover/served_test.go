@@ -75,10 +75,16 @@ func (s *served) elsewhere() *restore.Restorer {
 // free waits until the lease has ended.
 func (s *served) free() {
 	s.t.Helper()
+	free(s.t, s.Shop)
+}
+
+// free waits until the lease of a target has ended.
+func free(t *testing.T, s *takeovertest.Shop) {
+	t.Helper()
 	l := s.Lifecycle()
 	for tick := time.NewTicker(200 * time.Millisecond); ; <-tick.C {
-		if now, err := l.Lease.Inspect(s.t.Context()); err != nil {
-			s.t.Fatal(err)
+		if now, err := l.Lease.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
 		} else if !now.Held {
 			tick.Stop()
 			return

@@ -463,6 +463,9 @@ func (s *Shop) Whole(specs map[string]string) {
 	if err != nil || !st.IsLive() || st.Lease.Held {
 		s.t.Errorf("the target is not live and free: %+v, %v, %+v", st.Observation, err, st.Lease)
 	}
+	if len(st.Gate) > 0 || st.GateErr != nil {
+		s.t.Errorf("of the lease's gate there is left: %+v, %v", st.Gate, st.GateErr)
+	}
 	if _, err := s.Client().CoreV1().Secrets(s.Namespace).Get(s.t.Context(), journal.ObjectName(s.Namespace), metav1.GetOptions{}); err == nil {
 		s.t.Error("the session object is left")
 	}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pharos-dev/pharos/internal/devenv/devtest"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
+)
+
+// hollowTakeover is a checkout of a service that was delivered where no container runs: a
+// takeover of it gets as far as that its process runs, and is never served. The process
+// runs as run says.
+func hollowTakeover(t *testing.T, run string) *takeoverTest {
+	t.Helper()
+	s := takeoverIn(t, devtest.Cluster(t))
+	s.push = devtest.Registry(t)
+	s.pull = s.push
+	s.deliver(map[string]string{
+		"go.mod": "module shop.example/api\n\ngo 1.26\n", "main.go": s.program("first"),
+		"pharos.yaml": s.catalogue(run), "gitops/api.yaml": apiManifest,
+	})
+	return s
+}
+
+// A port of this machine that a forward asks for and that another process has is a wrong
+// usage, of which the text says what was to be done with it and which process to end.
+// Nothing on the target is changed by then.
+func TestTakeoverForwardPortInUse(t *testing.T) {
+	t.Parallel()
+	taken := hold(t)
+	s := hollowTakeover(t, fmt.Sprintf(`{go: {}, env: [PORT], ports: [{port: 8080, local: %d, env: PORT}], forwards: [{service: "api:80", local: %d}]}`, freePort(t), port(taken)))
+	before := s.spec()
+	s.write("main.go", s.program("edited"))
+	out, code := s.run("takeover")
+	want := []string{fmt.Sprintf("forward %s/api:80: listen on loopback port %d: the port is in use by ", s.ns, port(taken)),
+		fmt.Sprintf("(process %d): end it, or forward to another port", os.Getpid())}
+	for _, text := range want {
+		if !strings.Contains(out, text) {
+			t.Errorf("it lacks %q:\n%s", text, out)
+		}
+	}
+	if code != exitUsage {
+		t.Errorf("exit code %d, want %d\n%s", code, exitUsage, out)
+	}
+	if after := s.spec(); after != before {
+		t.Errorf("the spec was\n%s\nand is\n%s", before, after)
+	}
+	if out, code := s.run("takeover", "status"); code != exitNotSo || strings.Contains(out, "interrupted") {
+		t.Errorf("afterwards: exit code %d\n%s", code, out)
+	}
+}
+
+// Who starts a takeover's processes anew in a program is told of which session and which
+// workloads, and what went wrong; and they are new ones.
+func TestTakeoverRestartForPrograms(t *testing.T) {
+	t.Parallel()
+	s := hollowTakeover(t, fmt.Sprintf(`{go: {}, env: [PORT], ports: [{port: 8080, local: %d, env: PORT}]}`, freePort(t)))
+	s.write("main.go", s.program("edited"))
+	watching := s.follow("takeover", "--timeout", "1h")
+	watching.await("edited listens")
+	before := s.status()
+	for _, names := range [][]string{nil, {"api"}} {
+		was := s.status()
+		got := s.restart(exitDone, names...)
+		want := restarted{Kind: "TakeoverRestart", Session: before.Session, Workloads: []string{"Deployment " + s.ns + "/api"}}
+		if len(names) > 0 {
+			want.Workloads = names
+		}
+		want.Metadata.Name = s.ns
+		if got.Kind != want.Kind || got.Metadata != want.Metadata || got.Session == "" || got.Session != want.Session || !slices.Equal(got.Workloads, want.Workloads) || got.failure != (failure{}) {
+			t.Errorf("%v: it prints %+v, want %+v", names, got, want)
+		}
+		s.runsAnew(was)
+	}
+	if got := s.restart(exitUsage, "nobody"); got.Session != before.Session || got.Reason == "" || got.ExitCode != exitUsage || !strings.Contains(got.Error, `"nobody"`) {
+		t.Errorf("of what there is not it prints %+v", got)
+	}
+	if out, code := s.run("handback"); code != exitDone {
+		t.Errorf("handback: exit code %d\n%s", code, out)
+	}
+	watching.end()
+}
+
+// restarted is what a restart prints for programs.
+type restarted struct {
+	Kind      string
+	Metadata  struct{ Name string }
+	Session   string
+	Workloads []string
+	failure
+}
+
+// restart starts processes anew, and reads what that prints.
+func (s *takeoverTest) restart(want int, names ...string) (r restarted) {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), program, append([]string{"takeover", "restart", "--output", "json"}, names...)...)
+	var errOut strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, append(os.Environ(), s.env...), &errOut
+	out, _ := cmd.Output()
+	if err := json.Unmarshal(out, &r); err != nil || cmd.ProcessState.ExitCode() != want {
+		s.t.Fatalf("restart %v: %v, %v, want exit code %d\n%s%s", names, err, cmd.ProcessState, want, out, errOut.String())
+	}
+	return r
+}
+
+// runsAnew waits until another process runs for the workload than at that time.
+func (s *takeoverTest) runsAnew(was guardian.Status) {
+	s.t.Helper()
+	for {
+		if p := s.status().Workloads[0].Process; p != nil && p.PID > 0 && p.PID != was.Workloads[0].Process.PID {
+			return
+		}
+		if s.t.Context().Err() != nil {
+			s.t.Fatal("no other process runs")
+		}
+	}
+}
