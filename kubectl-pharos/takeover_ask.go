@@ -64,9 +64,9 @@ func newTakeoverStatus(s *shared) *cobra.Command {
 		Short: "Show the takeover of this checkout",
 		Long: `Show the takeover of this checkout: which workloads, what runs for them, and how long
 the target is borrowed. It asks the process of the takeover, and no cluster; where that
-process is gone, it asks the target whether somebody else has taken it back. It exits
-with 1 if there is none, or if one was interrupted. What others have on the target is
-said by kubectl pharos lease show.`,
+process is gone, it asks the target whether somebody else has taken it back, or the lease
+has ended. It exits with 1 if there is none, or if its process is gone. What others have
+on the target is said by kubectl pharos lease show.`,
 		Example: `  kubectl pharos takeover status
   kubectl pharos takeover status -o json`,
 		Args: noArgs,
@@ -107,8 +107,8 @@ func (o *takeoverStatusOptions) interrupted(left *leftFields) error {
 	}
 	obj, err := newObject("Takeover", doc.Target, struct {
 		guardian.Status
-		TakenBack *takenBackFields `json:"takenBack,omitempty"`
-	}{guardian.Status{Status: takeover.StatusOf(doc)}, left.TakenBack})
+		endFields
+	}{guardian.Status{Status: takeover.StatusOf(doc)}, left.endFields})
 	if err != nil {
 		return err
 	}

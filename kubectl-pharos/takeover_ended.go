@@ -18,9 +18,16 @@ type leftFields struct {
 	Session string     `json:"session"`
 	Target  string     `json:"target"`
 	Began   *time.Time `json:"began,omitempty"`
-	// TakenBack says that somebody else has taken the target back; nil if nobody has,
-	// or if that is not known.
+	endFields
+}
+
+// endFields are what became of a takeover on its target; zero while it still has that, or
+// where that is not known. At most one is set.
+type endFields struct {
+	// TakenBack says that somebody else has taken the target back.
 	TakenBack *takenBackFields `json:"takenBack,omitempty"`
+	// LeaseEnded says that the lease is over without that.
+	LeaseEnded *leaseEndedFields `json:"leaseEnded,omitempty"`
 }
 
 type takenBackFields struct {
@@ -29,12 +36,22 @@ type takenBackFields struct {
 	Time   time.Time `json:"time"`
 }
 
-// toAsk is for how long a target is asked who has taken it back: what is said without
+type leaseEndedFields struct {
+	// Time is when; nil where somebody has acquired the target since.
+	Time *time.Time `json:"time,omitempty"`
+	// HandedBack says that the target knows nothing of the takeover any more: the
+	// controller or somebody else has handed it back.
+	HandedBack bool `json:"handedBack"`
+	// Holder is who has the target now, user@host; empty where it is free.
+	Holder string `json:"holder,omitempty"`
+}
+
+// toAsk is for how long a target is asked what became of a takeover: what is said without
 // that is true, too.
 const toAsk = 3 * time.Second
 
 // leftHere is the takeover in a folder whose process is gone; nil if there is none. With
-// a target it is looked who has taken that back.
+// a target it is looked what became of it there.
 func leftHere(ctx context.Context, folder string, on *openedTarget) *leftFields {
 	doc, err := takeover.Left(folder)
 	if err != nil {
@@ -46,13 +63,36 @@ func leftHere(ctx context.Context, folder string, on *openedTarget) *leftFields 
 		return nil
 	}
 	f := &leftFields{Session: doc.Session, Target: doc.Target, Began: timeOf(doc.Began)}
-	if on == nil || on.target.Name != doc.Target || on.target.Namespace != doc.Namespace {
+	if on != nil && on.target.Name == doc.Target && on.target.Namespace == doc.Namespace {
+		f.endFields = on.endOf(ctx, doc)
+	}
+	return f
+}
+
+// endOf asks a target what became of a takeover there, with one call while that still has
+// the lease, and two where it has not.
+func (on *openedTarget) endOf(ctx context.Context, doc journal.Document) (f endFields) {
+	m, err := standard.NewLease(on.target, on.options)
+	if err != nil {
 		return f
 	}
-	if m, err := standard.NewLease(on.target, on.options); err == nil {
-		if state, err := m.Inspect(ctx); err == nil {
-			f.TakenBack = takenBack(doc, state)
-		}
+	state, err := m.Inspect(ctx)
+	if err != nil {
+		return f
+	}
+	if f.TakenBack = takenBack(doc, state); f.TakenBack != nil || doc.Token == 0 || state.Held && state.Holder == doc.Holder {
+		return f // where it has no token the lease was not acquired yet
+	}
+	there, err := standard.TakeoverOf(ctx, on.target, on.options)
+	if err == nil && there.Session == doc.Session && state.Held && state.Holder == there.Holder {
+		return f // its later lease could not be written in this checkout
+	}
+	f.LeaseEnded = &leaseEndedFields{HandedBack: errors.Is(err, journal.ErrNone) && len(doc.Workloads) > 0}
+	switch {
+	case state.Held:
+		f.LeaseEnded.Holder = state.Who()
+	case state.Holder == doc.Holder:
+		f.LeaseEnded.Time = timeOf(state.Expires)
 	}
 	return f
 }
@@ -75,7 +115,36 @@ func (f *leftFields) String() string {
 		return fmt.Sprintf("the takeover of target %s%s is over: %s took the target back at %s: %s\nClear up what is left of it in this checkout: kubectl pharos handback. Then it can be taken over anew: kubectl pharos takeover",
 			f.Target, began, b.By, instant(b.Time), b.Reason)
 	}
+	if e := f.LeaseEnded; e != nil {
+		return fmt.Sprintf("the takeover of target %s%s is served no more: its lease %s: session %s\n%s", f.Target, began, e, f.Session, e.next())
+	}
 	return fmt.Sprintf("a takeover of target %s%s was interrupted here: session %s\n%s", f.Target, began, f.Session, interruptedNext)
+}
+
+// String goes on after "its lease".
+func (e *leaseEndedFields) String() string {
+	text := "has ended"
+	if e.Time != nil {
+		text = "ended at " + instant(*e.Time)
+	}
+	if e.HandedBack {
+		text += ", and it was handed back"
+	}
+	if e.Holder != "" {
+		text += ", and " + e.Holder + " has the target now"
+	}
+	return text
+}
+
+// next is what can be done.
+func (e *leaseEndedFields) next() string {
+	switch {
+	case e.Holder != "":
+		return "Until when: kubectl pharos lease show. Then go on with it: kubectl pharos takeover. Or clear up what is left of it in this checkout: kubectl pharos handback"
+	case e.HandedBack:
+		return "Go on with it: kubectl pharos takeover. Or clear up what is left of it in this checkout: kubectl pharos handback"
+	}
+	return interruptedNext
 }
 
 // openedTarget is a target that a command has opened.
