@@ -38,7 +38,7 @@ func Main[Task any](m *testing.M, live func(context.Context, Task) error) {
 // prints on stderr is the tests' own.
 func Command(t testing.TB, task any) *exec.Cmd {
 	t.Helper()
-	doc, err := json.Marshal(task)
+	env, err := Environ(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +47,18 @@ func Command(t testing.TB, task any) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program)
-	// The race detector has a process sleep for a second before it exits.
-	cmd.Env = append(os.Environ(), variable+"="+string(doc), "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = os.Stderr
+	cmd.Env, cmd.Stderr = env, os.Stderr
 	return cmd
+}
+
+// Environ is the environment of this program as a process that has the task, for who starts it otherwise than by [Command].
+func Environ(task any) ([]string, error) {
+	doc, err := json.Marshal(task)
+	if err != nil {
+		return nil, err
+	}
+	// The race detector has a process sleep for a second before it exits.
+	return append(os.Environ(), variable+"="+string(doc), "GORACE=atexit_sleep_ms=0"), nil
 }
 
 // Run runs a process with the task, and returns whether it was killed. One that fails by itself fails the test.

@@ -4,138 +4,23 @@ package guardian_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/pharos-dev/pharos/internal/devenv/devtest"
-	"github.com/pharos-dev/pharos/lease"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
-	"github.com/pharos-dev/pharos/lifecycle/takeover/internal/takeovertest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
-
-// role is what another process of the test is: a guardian, or a terminal that starts one
-// and waits.
-type role struct {
-	Terminal, Idle                     bool
-	Ask                                string
-	Kubeconfig, Dir, Namespace, Folder string
-}
-
-const roleEnv = "PHAROS_TEST_ROLE"
-
-func TestMain(m *testing.M) {
-	task := os.Getenv(roleEnv)
-	if task == "" {
-		os.Exit(m.Run())
-	}
-	var r role
-	err := json.Unmarshal([]byte(task), &r)
-	switch {
-	case err != nil:
-	case r.Terminal:
-		r.Terminal = false
-		if _, err = r.start(context.Background()); err == nil {
-			fmt.Println("started")
-			_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
-		}
-	case r.Ask != "":
-		err = r.askStatus()
-	case r.Idle:
-		err = r.idle(context.Background())
-	default:
-		err = r.guard(context.Background())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func (r role) env() []string {
-	task, _ := json.Marshal(r)
-	return append(os.Environ(), roleEnv+"="+string(task))
-}
-
-func (r role) start(ctx context.Context) (*guardian.Client, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return guardian.Start(ctx, guardian.StartConfig{Folder: r.Folder, Program: program, Env: r.env()})
-}
-
-// guard is a guardian's process.
-func (r role) guard(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	s, err := guardian.Listen(guardian.Config{Folder: r.Folder, New: func(events takeover.Sink, output func(string) io.Writer) (*takeover.Session, error) {
-		c, err := takeovertest.Config(ctx, r.Dir, r.Namespace, config, lease.Timing{})
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprint(output("api"), "first line\nsecond")
-		fmt.Fprint(output("mail"), strings.Repeat("x", 9000)+"\r\n")
-		c.Folder, c.Events = r.Folder, events
-		return takeover.New(c)
-	}})
-	if err != nil {
-		return err
-	}
-	return s.Serve(ctx)
-}
-
-// guarded is a shop with an edit, and where its guardian is.
-func guarded(t *testing.T) (*takeovertest.Shop, role) {
-	t.Helper()
-	s := takeovertest.NewShop(t, devtest.Cluster(t))
-	s.Write(map[string]string{"api/main.txt": "api 2\n"})
-	r := role{Kubeconfig: devtest.Kubeconfig(t, s.REST), Dir: s.Dir, Namespace: s.Namespace, Folder: s.Config().Folder}
-	t.Cleanup(func() {
-		if c, err := guardian.Connect(context.Background(), r.Folder); err == nil {
-			_ = c.Stop(context.Background())
-		}
-	})
-	return s, r
-}
-
-// serves waits until the workload is served.
-func serves(t *testing.T, c *guardian.Client) {
-	t.Helper()
-	served := errors.New("it is served")
-	line := definition(t, "line")
-	err := c.Attach(t.Context(), nil, func(l guardian.Line) error {
-		conforms(t, line, l)
-		if l.Event != nil && l.Event.Type == takeover.EventServing {
-			return served
-		}
-		if l.Event != nil && l.Event.Type == takeover.EventFinished {
-			return fmt.Errorf("the session ended: %s", l.Event.Error)
-		}
-		return nil
-	})
-	if !errors.Is(err, served) {
-		t.Fatalf("it is not served: %v", err)
-	}
-}
 
 func TestGuardian(t *testing.T) {
 	t.Parallel()
@@ -208,14 +93,10 @@ func TestTerminalKilled(t *testing.T) {
 	t.Parallel()
 	s, r := guarded(t)
 	before := s.Specs()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	terminal := r
 	terminal.Terminal = true
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env, cmd.SysProcAttr = terminal.env(), &syscall.SysProcAttr{Setpgid: true}
+	cmd := killtest.Command(t, terminal)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pharos-dev/pharos/internal/killtest"
 )
 
 // A folder that others may look into is closed to them, and what is in it is private.
@@ -67,11 +68,9 @@ func TestGuardianPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for uid, want := range map[uint32]string{0: `"type":"status"`, 65534: ""} {
-		cmd := exec.Command(program)
-		task, _ := json.Marshal(role{Ask: place.Socket})
-		cmd.Env = append(os.Environ(), roleEnv+"="+string(task))
-		cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		out, err := cmd.CombinedOutput()
+		cmd := killtest.Command(t, role{Ask: place.Socket})
+		cmd.Path, cmd.Dir, cmd.SysProcAttr = program, "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.Output()
 		if got := string(out); err != nil || (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("user %d is told %q, %v", uid, got, err)
 		}

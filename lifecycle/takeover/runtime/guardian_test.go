@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pharos-dev/pharos/catalogue"
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/supervise"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 )
@@ -24,30 +24,28 @@ import (
 // members is how many processes a family has.
 const members = 1 + 2 + 4 + 8
 
-// guardian runs a family until it is killed.
-func guardian() int {
-	root := os.Getenv("ROOT")
+// guardian runs a family in a folder until it is killed.
+func guardian(ctx context.Context, root string) error {
 	inputs, err := catalogue.ParsePatterns([]string{"a"})
 	if err != nil {
-		return 1
+		return err
 	}
 	store, err := supervise.NewFile(filepath.Join(root, "store"))
 	if err != nil {
-		return 1
+		return err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return 1
+		return err
 	}
 	local, err := runtime.New(runtime.Config{
 		Spec:  runtime.Spec{Name: "web", Root: root, Inputs: inputs, Command: []string{program}, Env: []string{"PHAROS_TEST_ROLE=family", "PORT=0"}},
 		Store: store, Environ: os.Environ(), Output: os.Stdout,
 	})
 	if err != nil {
-		return 1
+		return err
 	}
-	fmt.Println(local.Run(context.Background()))
-	return 1
+	return local.Run(ctx)
 }
 
 // gone waits until none of the processes is there any more.
@@ -151,12 +149,9 @@ func TestDaemonThatKeepsThePort(t *testing.T) {
 // A family ends with the process that runs it, too, however that ends.
 func TestKilledRuntimeLeavesNothing(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	must(t, err)
 	root := t.TempDir()
 	write(t, root, "a", "")
-	cmd := exec.Command(program)
-	cmd.Env = append(os.Environ(), "PHAROS_TEST_ROLE=guardian", "ROOT="+root)
+	cmd := killtest.Command(t, root)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())

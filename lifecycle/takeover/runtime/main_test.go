@@ -21,17 +21,19 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pharos-dev/pharos/internal/killtest"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/runtime"
 )
 
-// TestMain lets this test binary be the programs that are run.
+// TestMain lets this test binary be the programs that are run, and the process that runs
+// them and is killed.
 func TestMain(m *testing.M) {
 	role, ok := os.LookupEnv("PHAROS_TEST_ROLE")
 	if !ok {
-		os.Exit(m.Run())
+		killtest.Main(m, guardian)
 	}
 	os.Exit(map[string]func() int{
-		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "guardian": guardian, "early": early, "flaky": flaky, "grpc": remote, "daemon": daemon,
+		"web": web, "raw": raw, "crash": crash, "family": family, "child": child, "deaf": deaf, "early": early, "flaky": flaky, "grpc": remote, "daemon": daemon,
 	}[role]())
 }
 
