@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
@@ -27,6 +29,9 @@ func (s *Session) tryAll(ctx context.Context, names []string) (Plan, error) {
 	}
 	p := s.choose(facts, names)
 	if err := p.Err(); err != nil {
+		if taken := s.tryTaken(ctx); taken != nil && len(p.Blocked) > 0 {
+			p.Blocked = []Block{*taken}
+		}
 		return p, nil // the caller asks for it
 	}
 	if s.Workstation == nil {
@@ -44,6 +49,28 @@ func (s *Session) tryAll(ctx context.Context, names []string) (Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// tryTaken says that the target is taken over, or not put back yet since it was; nil if it is
+// not, or if that cannot be read. It comes before whatever else is in the way: what the
+// agent has replaced is not what Git declares, and a delivery would not help.
+func (s *Session) tryTaken(ctx context.Context) *Block {
+	o, err := s.store.Load(ctx)
+	if err != nil || !slices.ContainsFunc(o.Document.Workloads, func(w journal.Workload) bool { return w.State == journal.Diverting }) {
+		return nil
+	}
+	d, began := o.Document, o.Document.Began.Format(time.RFC3339)
+	b := &Block{Subject: "target " + d.Target, Reason: fmt.Sprintf("it is taken over by %s since %s", d.User, began), Next: "Hand it back in their stead: kubectl pharos handback --force --reason TEXT"}
+	if own, err := s.Pending(); err == nil && own.Session == d.Session {
+		b.Reason = "it is taken over from this checkout since " + began
+		b.Next = "Watch it, or go on with it: kubectl pharos takeover. Or hand it back: kubectl pharos handback"
+		return b
+	}
+	if state, err := s.Lifecycle.Lease.Inspect(ctx); err == nil && !(state.Held && state.Holder == d.Holder) {
+		b.Reason = fmt.Sprintf("what a takeover by %s has left there, whose lease has ended, is not put back yet", d.User)
+		b.Next = "kubectl pharos takeover puts it back first. To do nothing else: kubectl pharos handback --force --reason TEXT"
+	}
+	return b
 }
 
 func (s *Session) tryLease(ctx context.Context, p *Plan) error {
