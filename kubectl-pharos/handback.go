@@ -46,9 +46,10 @@ is taken away from who has it, who is told the reason. What cannot be read, on t
 or in this checkout, is kept as a copy and does not stand in the way any more. With
 --dry-run nothing is written. It may be interrupted at any moment: run it again.
 
-Exit codes: 0 all is as it was; 1 there is nothing to hand back; 4 the target cannot be
-reached; 5 somebody else has it, or hands it back just now; 6 it has not come back
-within --timeout.`,
+Exit codes: 0 all is as it was; 1 there is nothing to hand back; 2 wrong usage, no such
+workload, or the takeover's process does not answer; 3 pharos.yaml has a fault; 4 the
+target cannot be reached; 5 somebody else has it, or hands it back just now; 6 it has not
+come back within --timeout.`,
 		Example: `  kubectl pharos handback
 
   # One of several workloads

@@ -22,7 +22,10 @@ func newTakeoverRestart(s *shared) *cobra.Command {
 		Short: "Start the processes of the takeover anew",
 		Long: `Start the processes of the takeover anew, also those that are parked since they
 crashed again and again. Without an argument all of them.`,
-		Example: `  kubectl pharos takeover restart shop/api`,
+		Example: `  kubectl pharos takeover restart shop/api
+
+  # For a program: which were started anew, of which session
+  kubectl pharos takeover restart -o json`,
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
