@@ -32,7 +32,7 @@ type Offer struct {
 // Accept takes the channel.
 func (o *Offer) Accept() (*Channel, error) {
 	o.channel.mu.Lock()
-	o.channel.offered = false
+	o.channel.pending = false
 	o.channel.mu.Unlock()
 	return o.channel, o.channel.stream.out.write(wire.KindAccept, o.channel.id, nil)
 }
@@ -55,7 +55,7 @@ type Channel struct {
 	queued     int      // of queue, as it counts
 	unreported int
 	asked      bool
-	offered    bool          // by the other end, and not taken yet
+	pending    bool          // not taken yet, by whichever end is to
 	ended      bool          // the other side's data have ended properly
 	closed     bool          // by either side
 	gone       chan struct{} // closed when nothing comes from the other side any more
@@ -63,7 +63,7 @@ type Channel struct {
 }
 
 func newChannel(s *Stream, id uint32) *Channel {
-	c := &Channel{stream: s, id: id, answered: make(chan Rejected, 1), gone: make(chan struct{})}
+	c := &Channel{stream: s, id: id, answered: make(chan Rejected, 1), gone: make(chan struct{}), pending: true}
 	c.changed.L = &c.mu
 	return c
 }
@@ -71,10 +71,14 @@ func newChannel(s *Stream, id uint32) *Channel {
 // take takes a frame from the other side. It never waits.
 func (c *Channel) take(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
-	offered := c.offered
+	pending := c.pending
 	c.mu.Unlock()
-	if offered {
+	answer := kind == wire.KindAccept || kind == wire.KindReject
+	switch {
+	case pending && !(answer && c.stream.offers == nil):
 		return broken("it goes on with channel %d before that is taken", c.id)
+	case answer && !pending:
+		return broken("it answers for channel %d, and is not asked", c.id)
 	}
 	switch kind {
 	case wire.KindAccept, wire.KindReject:
@@ -113,14 +117,7 @@ func (c *Channel) take(kind wire.Kind, payload []byte) error {
 func (c *Channel) answer(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.answered:
-		return broken("it answers twice for channel %d", c.id)
-	default:
-	}
-	if c.stream.offers != nil {
-		return broken("it answers for a channel that is its own")
-	}
+	c.pending = false
 	if kind == wire.KindReject {
 		if len(payload) != 1 {
 			return fmt.Errorf("%w: %d bytes are no reason", wire.ErrFrame, len(payload))

@@ -348,3 +348,24 @@ func TestCloseDoesNotWait(t *testing.T) {
 	}
 	<-sent
 }
+
+// Nothing of a channel comes before the answer for it: who opens it waits for that, and would not hear of anything else.
+func TestUnansweredChannelIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]wire.Kind{"closed": wire.KindClose, "data": wire.KindData, "end": wire.KindEnd, "asked": wire.KindReport} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t)
+			opened := make(chan error, 1)
+			go func() {
+				_, err := h.agent.Open(wire.Connection{Port: 80})
+				opened <- err
+			}()
+			head, _ := h.receive(t, wire.KindOpen)
+			h.send(t, kind, head.ID, []byte("x"))
+			if err := <-opened; err == nil || errors.Is(err, relay.ErrClosed) || errors.Is(err, io.EOF) {
+				t.Errorf("it was opened: %v", err)
+			}
+		})
+	}
+}

@@ -91,7 +91,6 @@ func (s *Stream) offered(id uint32, payload []byte) error {
 		return broken("it may not open channel %d", id)
 	}
 	c := newChannel(s, id)
-	c.offered = true
 	s.channels[id] = c
 	s.mu.Unlock()
 	select {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 
@@ -13,6 +14,9 @@ import (
 
 // ErrClosed is matched by the error of a stream that this end has closed.
 var ErrClosed = errors.New("the stream is closed")
+
+// errSpent ends a stream; the next one begins with the first number again.
+var errSpent = errors.New("the stream has no numbers left for channels and requests: a new one has")
 
 // Stream is one end of a takeover's stream: channels for connections, and requests. It is safe for concurrent use.
 type Stream struct {
@@ -103,18 +107,34 @@ func (s *Stream) end(err error) {
 	}
 }
 
+// number has take take the next number of a channel or a request, with the lock. The stream ends where none is left, since
+// none is used again.
+func (s *Stream) number(take func(id uint32)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && s.next == math.MaxUint32 {
+		s.err = errSpent
+		close(s.ending)
+		s.out.under.Close()
+	}
+	if s.err != nil {
+		return s.err
+	}
+	s.next++
+	take(s.next)
+	return nil
+}
+
 // Open offers a channel for a connection, and returns it when the other end takes it. The error is a [Rejected] if that
 // does not.
 func (s *Stream) Open(c wire.Connection) (*Channel, error) {
-	s.mu.Lock()
-	if s.err != nil {
-		defer s.mu.Unlock()
-		return nil, s.err
+	var channel *Channel
+	if err := s.number(func(id uint32) {
+		channel = newChannel(s, id)
+		s.channels[id] = channel
+	}); err != nil {
+		return nil, err
 	}
-	s.next++
-	channel := newChannel(s, s.next)
-	s.channels[channel.id] = channel
-	s.mu.Unlock()
 	if err := s.out.write(wire.KindOpen, channel.id, c.Append(nil)); err != nil {
 		return nil, err
 	}
@@ -153,11 +173,13 @@ func (r *Request) Reply(ok bool, payload []byte) {
 // Ask sends a request and returns the answer.
 func (s *Stream) Ask(name wire.Request, payload []byte) (ok bool, reply []byte, err error) {
 	answered := make(chan answer, 1)
-	s.mu.Lock()
-	s.next++
-	id := s.next
-	s.asked[id] = answered
-	s.mu.Unlock()
+	var id uint32
+	if err := s.number(func(next uint32) {
+		id = next
+		s.asked[id] = answered
+	}); err != nil {
+		return false, nil, err
+	}
 	if err := s.out.write(wire.KindRequest, id, append([]byte{byte(name)}, payload...)); err != nil {
 		return false, nil, err
 	}
