@@ -42,7 +42,7 @@ func (g *gate) leave(s *stream) {
 		return
 	}
 	if g.serving {
-		g.since = *s.life.Load()
+		g.since = s.pulse.last()
 	}
 	g.stream, g.serving = nil, false
 	g.notify()

@@ -10,11 +10,11 @@ import (
 // callers neither wait for longer, nor be refused at once.
 func TestWallClockIsSet(t *testing.T) {
 	t.Parallel()
-	g, s := newGate(time.Minute), newStream(nil)
+	g, s := newGate(time.Minute), &stream{pulse: newPulse(nil, time.Hour)}
 	g.enter(s)
 	g.serve(s, true)
 	before := time.Now()
-	s.live()
+	s.pulse.live()
 	after := time.Now()
 	g.leave(s)
 	if g.since.Before(before) || g.since.After(after) {

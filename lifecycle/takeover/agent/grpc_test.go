@@ -122,7 +122,7 @@ func TestGRPCUnserved(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *wire.Session) {
 		short(s)
-		s.Away = wire.Duration(time.Second)
+		s.Away = wire.Duration(15 * time.Second)
 	}, grpcPorts()...)
 	defer f.end()
 	for _, port := range []string{":50051", ":50052"} {
@@ -140,7 +140,7 @@ func TestHTTP2Unserved(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *wire.Session) {
 		short(s)
-		s.Away = wire.Duration(time.Second)
+		s.Away = wire.Duration(15 * time.Second)
 	}, grpcPorts()...)
 	defer f.end()
 	for _, port := range []string{":50051", ":50052"} {

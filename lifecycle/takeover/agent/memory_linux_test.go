@@ -187,7 +187,7 @@ func TestMemoryOfHostileHeads(t *testing.T) {
 		session.Away = wire.Duration(10 * time.Minute) // however busy the machine is
 		first := head
 		if name == "unserved" {
-			session.Away, first = wire.Duration(time.Second), frame
+			session.Away, first = wire.Duration(15*time.Second), frame
 		}
 		doc, err := session.Encode()
 		if err != nil {

@@ -8,7 +8,7 @@ import "embed"
 // this package's folder. This file is none of them: the program does not carry them.
 //
 //go:embed accept.go agent.go answer.go caller.go doc.go down.go followed.go gate.go http1.go http1_line.go
-//go:embed http1_message.go http2.go http2_frame.go http2_headers.go http2_refuse.go lobby.go patience.go probe.go
+//go:embed http1_message.go http2.go http2_frame.go http2_headers.go http2_refuse.go lobby.go patience.go probe.go pulse.go
 //go:embed serve.go stream.go
 //go:embed pharos-agent/main.go
 //go:embed relay/buffer.go relay/channel.go relay/credit.go relay/doc.go relay/read.go relay/relay.go relay/secure.go

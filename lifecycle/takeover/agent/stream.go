@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
@@ -28,18 +27,7 @@ const (
 // stream is the workstation's connection.
 type stream struct {
 	*relay.Stream
-	life atomic.Pointer[time.Time] // of the last request, or when the stream was made
-}
-
-func newStream(accepted *relay.Stream) *stream {
-	s := &stream{Stream: accepted}
-	s.live()
-	return s
-}
-
-func (s *stream) live() {
-	now := time.Now() // with the reading of the monotonic clock, whatever the wall clock is set to
-	s.life.Store(&now)
+	pulse *pulse
 }
 
 // control serves the streams of whoever holds the session's key.
@@ -82,7 +70,10 @@ func (c *control) serve(ctx context.Context, listener net.Listener) {
 			var once sync.Once
 			done := func() { once.Do(func() { <-handshakes }) }
 			defer done()
-			if err := c.stream(ctx, conn, done); err != nil && ctx.Err() == nil {
+			defer conn.Close()
+			p := newPulse(conn, time.Duration(c.session.Away))
+			defer p.stop()
+			if err := c.stream(ctx, p, done); err != nil && ctx.Err() == nil {
 				c.log.Info("a workstation's stream ended", "reason", err.Error())
 			}
 		})
@@ -90,8 +81,7 @@ func (c *control) serve(ctx context.Context, listener net.Listener) {
 }
 
 // stream serves one connection to its end. It calls known when it is a workstation.
-func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error {
-	defer conn.Close()
+func (c *control) stream(ctx context.Context, conn *pulse, known func()) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	hello := time.AfterFunc(handshakeTimeout, func() { conn.Close() })
 	defer hello.Stop()
@@ -101,7 +91,7 @@ func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error
 		stop()
 		return fmt.Errorf("authenticate: %w", err)
 	}
-	s := newStream(accepted)
+	s := &stream{accepted, conn}
 	defer s.Close()
 	if stop() {
 		stop = context.AfterFunc(ctx, func() { s.Close() })
@@ -110,13 +100,9 @@ func (c *control) stream(ctx context.Context, conn net.Conn, known func()) error
 	var aside sync.WaitGroup
 	defer aside.Wait()
 
-	silent := time.AfterFunc(time.Duration(c.session.Away), func() { conn.Close() })
-	defer silent.Stop()
 	defer func() { c.gate.leave(s) }()
 	greeted := false
 	for request := range s.Requests {
-		s.live()
-		silent.Reset(time.Duration(c.session.Away))
 		ok, reply := false, []byte(nil)
 		switch {
 		case request.Name == wire.RequestHello && !greeted:

@@ -14,7 +14,8 @@ import (
 const (
 	maxPorts = 64
 	maxText  = 256
-	minAway  = time.Second
+	// minAway has two signs of life lost, or late, before the silence counts.
+	minAway  = 3 * KeepaliveInterval
 	maxAway  = 10 * time.Minute
 	maxGrace = 24 * time.Hour
 )

@@ -42,8 +42,9 @@
 //
 // A stream begins on hold, so that whoever comes back can look at the lease before
 // a byte is served. Connections that are open already are not touched by a hold.
-// A stream without any request for [Session.Away] is closed by the agent, and the
-// connections in it with it.
+// A stream on which not a byte has come for [Session.Away] is closed by the agent, and the
+// connections in it with it. Any byte is a sign of life, since on a slow way a keepalive
+// is behind much else; where there is nothing else to send, it is the one there is.
 //
 // The agent sends draining, without a reply, when it was told to end. It goes on opening
 // channels until it has gone.

@@ -34,7 +34,7 @@ type Session struct {
 	Since    time.Time `json:"since"`
 
 	// Away is how long a connection waits for a workstation that gives no sign of
-	// life, or for a local process that is down: 1 s to 10 min.
+	// life, or for a local process that is down: 15 s to 10 min.
 	Away Duration `json:"away"`
 	// Drain is how long an agent that was told to end goes on accepting, while the
 	// cluster forgets its address: at most half of Grace.

@@ -103,6 +103,7 @@ func TestEncodeNamesAllThatIsWrong(t *testing.T) {
 		"holder":          func(s *wire.Session) { s.Holder = "" },
 		"since":           func(s *wire.Session) { s.Since = s.Since.Add(time.Millisecond) },
 		"away":            func(s *wire.Session) { s.Away = 0 },
+		"away is not bet": func(s *wire.Session) { s.Away = wire.Duration(2 * wire.KeepaliveInterval) },
 		"grace":           func(s *wire.Session) { s.Grace = -1 },
 		"half of grace":   func(s *wire.Session) { s.Drain = s.Grace },
 		"drain is not be": func(s *wire.Session) { s.Drain = -1 },
