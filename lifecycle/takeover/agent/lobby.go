@@ -3,6 +3,7 @@ package agent
 import (
 	"container/list"
 	"context"
+	"net"
 	"sync"
 )
 
@@ -33,5 +34,15 @@ func (l *lobby) enter(ctx context.Context) (inside context.Context, leave func()
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.inside.Remove(e)
+	}
+}
+
+// admit lets conn in, which is closed when it has to go.
+func (l *lobby) admit(ctx context.Context, conn net.Conn) (leave func()) {
+	inside, left := l.enter(ctx)
+	keep := context.AfterFunc(inside, func() { conn.Close() })
+	return func() {
+		keep()
+		left()
 	}
 }

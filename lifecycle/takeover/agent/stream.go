@@ -20,8 +20,10 @@ const (
 	// handshakeTimeout is how long whoever connects may take to prove that he is
 	// the workstation, and to say hello.
 	handshakeTimeout = 10 * time.Second
-	// maxHandshakes is how many may try at once.
-	maxHandshakes = 8
+	// maxHandshakes is how many may try at once. The oldest goes for a newer one: anybody
+	// in the pod can connect, and nobody keeps the workstation out with connections that
+	// say nothing.
+	maxHandshakes = 32
 )
 
 // stream is the workstation's connection.
@@ -58,22 +60,15 @@ func newControl(session wire.Session, welcome wire.Welcome, g *gate, log *slog.L
 func (c *control) serve(ctx context.Context, listener net.Listener) {
 	var streams sync.WaitGroup
 	defer streams.Wait()
-	handshakes := make(chan struct{}, maxHandshakes)
+	handshakes := lobby{most: maxHandshakes, free: func() int { return 0 }}
 	accept(ctx, listener, c.log, func(conn net.Conn) {
-		select {
-		case handshakes <- struct{}{}:
-		default:
-			conn.Close()
-			return
-		}
+		leave := handshakes.admit(ctx, conn)
 		streams.Go(func() {
-			var once sync.Once
-			done := func() { once.Do(func() { <-handshakes }) }
-			defer done()
 			defer conn.Close()
+			defer leave()
 			p := newPulse(conn, time.Duration(c.session.Away))
 			defer p.stop()
-			if err := c.stream(ctx, p, done); err != nil && ctx.Err() == nil {
+			if err := c.stream(ctx, p, leave); err != nil && ctx.Err() == nil {
 				c.log.Info("a workstation's stream ended", "reason", err.Error())
 			}
 		})
