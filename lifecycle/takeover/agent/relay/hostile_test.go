@@ -2,13 +2,9 @@ package relay_test
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"sync"
 	"testing"
@@ -16,21 +12,6 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
-
-// certificate is one for a key, as any program can make it.
-func certificate(t testing.TB, key interface{ Public() ed25519.PublicKey }, signer any) tls.Certificate {
-	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: signer}
-}
-
-type private struct{ ed25519.PrivateKey }
-
-func (p private) Public() ed25519.PublicKey { return p.PrivateKey.Public().(ed25519.PublicKey) }
 
 // hostile is a workstation that writes what it likes.
 type hostile struct {
@@ -60,6 +41,22 @@ func newHostile(t testing.TB) hostile {
 	}
 	t.Cleanup(func() { h.agent.Close() })
 	return h
+}
+
+// newHostileAgent is an agent that writes what it likes, and the workstation's end of its stream.
+func newHostileAgent(t *testing.T) (hostile, *relay.Stream) {
+	t.Helper()
+	near, far := tcpPair(t)
+	key := anyone().Own
+	conn := tls.Server(far, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate(t, private{key}, key)}})
+	shaken := make(chan error, 1)
+	go func() { shaken <- conn.Handshake() }()
+	s, err := relay.Dial(near, anyone())
+	if err = errors.Join(err, <-shaken); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return hostile{Conn: conn}, s
 }
 
 func (h hostile) send(t testing.TB, kind wire.Kind, id uint32, payload []byte) {
@@ -106,81 +103,6 @@ func (h hostile) join(t *testing.T, r *relay.Relay) (caller *net.TCPConn, id uin
 	head, _ := h.receive(t, wire.KindOpen)
 	h.send(t, wire.KindAccept, head.ID, nil)
 	return caller, head.ID, done
-}
-
-// Whoever is not known gets no stream, at either end.
-func TestOnlyKnownKeys(t *testing.T) {
-	t.Parallel()
-	unknown := errors.New("unknown")
-	for _, end := range []string{"agent", "workstation"} {
-		a, b := tcpPair(t)
-		agent, workstation := anyone(), anyone()
-		if end == "agent" {
-			agent.Known = func(ed25519.PublicKey) error { return unknown }
-		} else {
-			workstation.Known = func(ed25519.PublicKey) error { return unknown }
-		}
-		accepted := make(chan error, 1)
-		go func() {
-			defer a.Close()
-			s, err := relay.Accept(a, agent)
-			if err == nil { // the workstation has proven its key, and goes
-				for r := range s.Requests {
-					t.Errorf("it is asked for %s", r.Name)
-				}
-				err = s.Wait()
-				s.Close()
-			}
-			accepted <- err
-		}()
-		s, err := relay.Dial(b, workstation)
-		if end == "workstation" && !errors.Is(err, unknown) {
-			t.Errorf("the workstation dialled: %v", err)
-		}
-		if err == nil {
-			if ok, _, err := s.Ask(wire.RequestHello, nil); ok || err == nil {
-				t.Errorf("the agent answered: %v", err)
-			}
-			s.Close()
-		}
-		b.Close()
-		if err := <-accepted; err == nil || end == "agent" && !errors.Is(err, unknown) {
-			t.Errorf("the %s refuses: %v", end, err)
-		}
-	}
-}
-
-// A certificate is no proof of a key: whoever shows one has to have its key, and to show one.
-func TestKeysAreProven(t *testing.T) {
-	t.Parallel()
-	known, own := anyone().Own, anyone().Own
-	stolen := certificate(t, private{known}, known)
-	stolen.PrivateKey = own
-	for name, certificates := range map[string][]tls.Certificate{"stolen": {stolen}, "none": nil} {
-		near, far := tcpPair(t)
-		go func() {
-			conn := tls.Client(far, &tls.Config{InsecureSkipVerify: true, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-				if len(certificates) == 0 {
-					return &tls.Certificate{}, nil
-				}
-				return &certificates[0], nil
-			}})
-			conn.Handshake()
-			conn.Read(make([]byte, 1))
-			far.Close()
-		}()
-		s, err := relay.Accept(near, relay.Keys{Own: anyone().Own, Known: func(key ed25519.PublicKey) error {
-			if !key.Equal(known.Public()) {
-				return errors.New("not the key")
-			}
-			return nil
-		}})
-		if err == nil {
-			t.Errorf("%s: accepted", name)
-			s.Close()
-		}
-		near.Close()
-	}
 }
 
 // A peer that reports more than it got is cut off, and nobody else is.
@@ -302,70 +224,4 @@ func FuzzStream(f *testing.F) {
 		}
 		<-opening
 	})
-}
-
-// What was written before a close is sent.
-func TestCloseSendsWhatWasWritten(t *testing.T) {
-	t.Parallel()
-	s := newStream(t)
-	const n = 1000
-	asked := make(chan int)
-	go func() {
-		got := 0
-		for range s.workstation.Requests {
-			got++
-		}
-		asked <- got
-	}()
-	for range n {
-		if err := s.agent.Tell(wire.RequestDraining); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.agent.Close()
-	if got := <-asked; got != n {
-		t.Errorf("%d of %d requests came", got, n)
-	}
-	if err := s.agent.Tell(wire.RequestDraining); !errors.Is(err, relay.ErrClosed) {
-		t.Errorf("written after the close: %v", err)
-	}
-}
-
-// A close does not wait for an end that takes nothing.
-func TestCloseDoesNotWait(t *testing.T) {
-	t.Parallel()
-	h := newHostile(t)
-	caller, _, done := h.join(t, relay.New())
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		caller.Write(make([]byte, 16<<20))
-	}()
-	h.receive(t, wire.KindData)
-	h.agent.Close()
-	if err := <-done; !errors.Is(err, relay.ErrCut) {
-		t.Error(err)
-	}
-	<-sent
-}
-
-// Nothing of a channel comes before the answer for it: who opens it waits for that, and would not hear of anything else.
-func TestUnansweredChannelIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	for name, kind := range map[string]wire.Kind{"closed": wire.KindClose, "data": wire.KindData, "end": wire.KindEnd, "asked": wire.KindReport} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHostile(t)
-			opened := make(chan error, 1)
-			go func() {
-				_, err := h.agent.Open(wire.Connection{Port: 80})
-				opened <- err
-			}()
-			head, _ := h.receive(t, wire.KindOpen)
-			h.send(t, kind, head.ID, []byte("x"))
-			if err := <-opened; err == nil || errors.Is(err, relay.ErrClosed) || errors.Is(err, io.EOF) {
-				t.Errorf("it was opened: %v", err)
-			}
-		})
-	}
 }
