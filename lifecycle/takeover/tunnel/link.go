@@ -35,6 +35,7 @@ type link struct {
 	pulse    portforward.Pulse
 
 	open     atomic.Int64
+	places   chan struct{} // one for each connection to the process
 	idle     chan struct{} // something is sent when open becomes 0
 	draining atomic.Bool
 	taking   context.Context // ends when no new connections are taken
@@ -63,7 +64,8 @@ func (p *peer) connect(ctx context.Context, restarts int32) error {
 	}
 	defer conn.Close()
 	l := &link{
-		peer: p, protocol: forward.Protocol(), idle: make(chan struct{}, 1), tell: make(chan struct{}, 1), done: make(chan struct{}),
+		peer: p, protocol: forward.Protocol(), places: make(chan struct{}, relay.MaxChannels),
+		idle: make(chan struct{}, 1), tell: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	opening, opened := context.WithTimeout(ctx, openTimeout)
 	defer opened()

@@ -33,6 +33,15 @@ func (l *link) serve(ctx context.Context, offer *relay.Offer) {
 	}
 	dialing, cancel := context.WithTimeout(l.taking, time.Duration(t.config.Session.Away)/dialShare)
 	defer cancel()
+	// A channel's number is free when its caller has gone, and then the process may still take what that sent.
+	select {
+	case l.places <- struct{}{}:
+		defer func() { <-l.places }()
+	case <-dialing.Done():
+		t.log.Debug("the local process has too many connections that do not end", "pod", l.peer.name, "port", port)
+		_ = offer.Reject(l.reason())
+		return
+	}
 	conn, err := t.config.Dial(dialing, port)
 	if err != nil {
 		t.log.Debug("the local process does not take a connection", "pod", l.peer.name, "port", port, "error", err)

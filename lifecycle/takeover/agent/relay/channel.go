@@ -198,6 +198,9 @@ func (c *Channel) report(n int) error {
 	return c.stream.out.post(wire.KindConsumed, c.id, wire.AppendConsumed(nil, n))
 }
 
+// offered says whether the other end has opened it.
+func (c *Channel) offered() bool { return c.stream.offers != nil }
+
 // begin has what comes for the channel's sender go to j.
 func (c *Channel) begin(j *join) {
 	c.mu.Lock()

@@ -9,6 +9,8 @@
 // the other direction goes on. A direction that was cut off, since a connection was
 // reset or the stream broke, resets the connection on the other side: nobody takes
 // half an answer for a whole one. Who takes none of what came before has a second.
+// So it is with a process whose caller has ended what he sends, and goes before he has
+// his answer; a caller has all of an answer that has ended, however slowly he takes it.
 //
 // # Memory
 //

@@ -7,11 +7,11 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
-// The most that an end may have here at once: no Relay has as much under way.
-const (
-	maxChannels = 4096
-	maxWaiting  = maxChannels*guaranteed + 2*shared
-)
+// MaxChannels is how many channels may be open on a stream at once.
+const MaxChannels = 4096
+
+// maxWaiting is the most that an end may have here at once: no Relay has as much under way.
+const maxWaiting = MaxChannels*guaranteed + 2*shared
 
 // read takes what the other end sends until the stream ends. It waits for nothing else but whoever receives Offers and
 // Requests.
@@ -86,7 +86,7 @@ func (s *Stream) offered(id uint32, payload []byte) error {
 		return err
 	}
 	s.mu.Lock()
-	if s.offers == nil || s.channels[id] != nil || len(s.channels) >= maxChannels {
+	if s.offers == nil || s.channels[id] != nil || len(s.channels) >= MaxChannels {
 		s.mu.Unlock()
 		return broken("it may not open channel %d", id)
 	}

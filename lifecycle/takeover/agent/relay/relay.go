@@ -98,10 +98,13 @@ func (r *Relay) Join(p Pair) (Result, error) {
 		j.Conn.SetDeadline(time.Time{})
 		return result, j.err
 	}
-	j.Conn.Close()
 	if j.err == nil && j.refused {
 		j.err = ErrCut
+		if j.Channel.offered() {
+			Reset(j.Conn)
+		}
 	}
+	j.Conn.Close()
 	return result, j.err
 }
 
@@ -114,7 +117,8 @@ type join struct {
 	aside sync.WaitGroup // what the stream's reader started
 
 	sent, received int64
-	refused        bool // the channel took no more data
+	refused        bool        // the channel took no more data
+	ended          atomic.Bool // what the connection sends has ended properly
 
 	failing sync.Once
 	err     error
@@ -129,6 +133,7 @@ func (j *join) send() {
 	for {
 		room, ok := j.credit.wait(j.Channel.ask)
 		if !ok {
+			j.refused = true
 			return
 		}
 		buf := b.next(j.Relay, room)
@@ -145,7 +150,11 @@ func (j *join) send() {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
+			j.ended.Store(true) // first: the other end may close the channel when it hears of that
 			j.Channel.closeWrite()
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			j.refused = true
 			return
 		case err != nil:
 			j.fail(fmt.Errorf("read from the connection: %w", err), false)
@@ -194,11 +203,17 @@ func (j *join) reported(n int) {
 	}
 }
 
-// over says that nothing comes from the channel any more.
+// over says that nothing comes from the channel any more, and nothing is taken. Whether what came has ended properly says ended.
 func (j *join) over(ended bool) {
 	j.credit.close()
-	if !ended {
-		// Who takes no bytes is told of the cut all the same.
+	if ended && j.ended.Load() {
+		return // what came may take as long as it takes
+	}
+	if ended {
+		j.Conn.SetReadDeadline(time.Unix(1, 0)) // nobody takes what it has to say
+	}
+	if !ended || j.Channel.offered() {
+		// Who takes no bytes is told of the cut all the same. Only a caller has his answer whole, if that has ended.
 		j.Conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 	}
 }

@@ -53,6 +53,12 @@ func tcpPair(t testing.TB) (near, far *net.TCPConn) {
 func newStream(t testing.TB) *stream {
 	t.Helper()
 	a, b := tcpPair(t)
+	return newStreamOver(t, a, b)
+}
+
+// newStreamOver returns both ends of a stream over a connection, of which they are the ends.
+func newStreamOver(t testing.TB, a, b net.Conn) *stream {
+	t.Helper()
 	s := &stream{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
