@@ -274,6 +274,10 @@ func (t *takeoverCases) start(ctx context.Context, b *bench) error {
 		return err
 	}
 
+	listening := exec.CommandContext(ctx, filepath.Join(dir, "process"), "127.0.0.1:0")
+	if to.Process, err = b.background(listening, regexp.MustCompile(`127\.0\.0\.1:\d+`), func() error { return nil }); err != nil {
+		return err
+	}
 	config, err := json.Marshal(to)
 	if err != nil {
 		return err

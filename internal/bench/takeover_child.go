@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/pharos-dev/pharos/internal/bench/exchange"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/tunnel"
 )
@@ -19,6 +18,7 @@ import (
 // takenOver is what the workstation's child is told on stdin.
 type takenOver struct {
 	Kubeconfig, Namespace, Image string
+	Process                      string // the address of what serves here
 	UID                          types.UID
 	Session                      wire.Session
 	Seed                         []byte // of the session's key
@@ -35,18 +35,13 @@ func carry(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	go func() { _ = exchange.Serve(l) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t, err := tunnel.New(tunnel.Config{
 		REST: config, Namespace: to.Namespace, Deployment: takeoverName, UID: to.UID, Container: takeoverName,
 		AgentImage: to.Image, Session: to.Session, Key: ed25519.NewKeyFromSeed(to.Seed),
 		Dial: func(ctx context.Context, _ uint16) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+			return new(net.Dialer).DialContext(ctx, "tcp", to.Process)
 		},
 		Observed: func(s tunnel.State) {
 			if s.Connected() > 0 {

@@ -11,6 +11,7 @@ import (
 func main() {
 	l, err := net.Listen("tcp", os.Args[1])
 	if err == nil {
+		fmt.Println(l.Addr())
 		err = exchange.Serve(l)
 	}
 	fmt.Fprintln(os.Stderr, "error:", err)
