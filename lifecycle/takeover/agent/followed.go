@@ -42,7 +42,7 @@ func (f *followed) terminated() {
 // Read hands on what the caller sends. From its first byte on the process may have it.
 func (f *followed) Read(p []byte) (int, error) {
 	for {
-		n, err := f.caller.Read(p[:max(1, len(p)-frameHead)])
+		n, err := f.caller.Read(p[:f.most(len(p))])
 		if n > 0 {
 			f.touched.Store(true)
 		}
@@ -52,6 +52,14 @@ func (f *followed) Read(p []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// most is how much of a buffer may be read into: where frames are dropped, one that was cut is put together again.
+func (f *followed) most(size int) int {
+	if f.in.drop {
+		return max(1, size-frameHead)
+	}
+	return size
 }
 
 func (f *followed) fromCaller(p []byte) []byte {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/bulk"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
@@ -56,7 +57,7 @@ func newCallers(session wire.Session, g *gate, log *slog.Logger) *callers {
 // that: wait waits for them. It always accepts: one of them may be a probe.
 func (c *callers) serve(ctx context.Context, listener net.Listener, port wire.Port) {
 	accept(ctx, listener, c.log, func(conn net.Conn) {
-		f := follow(&caller{Conn: conn}, &c.leaving)
+		f := follow(&caller{Conn: bulk.Direct(conn)}, &c.leaving)
 		c.mu.Lock()
 		c.conns[f] = struct{}{}
 		c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/bulk"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/relay"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
@@ -56,7 +57,7 @@ func (l *link) serve(ctx context.Context, offer *relay.Offer) {
 		relay.Reset(conn)
 		return
 	}
-	result, err := t.relay.Join(relay.Pair{Conn: conn, Channel: channel})
+	result, err := t.relay.Join(relay.Pair{Conn: bulk.Direct(conn), Channel: channel})
 	t.log.Debug("a connection has ended", "pod", l.peer.name, "port", port, "received", result.Received, "sent", result.Sent, "error", err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ import (
 )
 
 const (
+	// processors is how many a relay has use for: what comes through an API server is not more than one copies, and goroutines
+	// that hand on what they copy wake no threads.
+	processors = 1
 	// memoryLimit has the garbage collector work harder before a connection's memory
 	// becomes the container's problem.
 	memoryLimit  = 52 << 20
@@ -37,6 +41,7 @@ const (
 )
 
 func main() {
+	runtime.GOMAXPROCS(processors)
 	debug.SetMemoryLimit(limit(cgroupLimit))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	err := run(ctx, os.Args[1:], wire.SessionPath, os.Stderr)

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bufio"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -9,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
-	"sync"
 )
 
 // errKey is the error of an end whose certificate has a key of another kind.
@@ -47,68 +44,4 @@ func (k Keys) config() (*tls.Config, error) {
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true, // they go out together
 	}, nil
-}
-
-const (
-	// readBuffer is what is read at once: TLS itself reads every record on its own.
-	readBuffer = 128 << 10
-	// piece is what is written at once, if there is as much.
-	piece = 128 << 10
-)
-
-// batch is a connection under TLS, which writes every record on its own: they are held until there is a piece, or flush.
-type batch struct {
-	net.Conn
-	reader *bufio.Reader
-
-	mu   sync.Mutex
-	hold bool // after the handshake
-	held []byte
-}
-
-func newBatch(conn net.Conn) *batch {
-	return &batch{Conn: conn, reader: bufio.NewReaderSize(conn, readBuffer)}
-}
-
-func (b *batch) Read(p []byte) (int, error) { return b.reader.Read(p) }
-
-func (b *batch) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.hold {
-		return b.Conn.Write(p)
-	}
-	for rest := p; len(rest) > 0; {
-		n := min(len(rest), piece-len(b.held))
-		b.held = append(b.held, rest[:n]...)
-		rest = rest[n:]
-		if len(b.held) == piece {
-			if err := b.send(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return len(p), nil
-}
-
-// begin has records held from now on.
-func (b *batch) begin() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.hold = true
-}
-
-func (b *batch) flush() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.held) == 0 {
-		return nil
-	}
-	return b.send()
-}
-
-func (b *batch) send() error {
-	_, err := b.Conn.Write(b.held)
-	b.held = b.held[:0]
-	return err
 }

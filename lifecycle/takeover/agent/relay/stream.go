@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/bulk"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
@@ -59,7 +60,7 @@ func newStream(conn net.Conn, k Keys, end func(net.Conn, *tls.Config) *tls.Conn,
 	if err != nil {
 		return nil, err
 	}
-	under := newBatch(conn)
+	under := bulk.NewBatch(bulk.Direct(conn))
 	s := &Stream{
 		tls: end(under, config), requests: make(chan *Request, 1), ending: make(chan struct{}), done: make(chan struct{}),
 		channels: map[uint32]*Channel{}, asked: map[uint32]chan answer{},
@@ -70,7 +71,6 @@ func newStream(conn net.Conn, k Keys, end func(net.Conn, *tls.Config) *tls.Conn,
 	if err := k.Known(s.tls.ConnectionState().PeerCertificates[0].PublicKey.(ed25519.PublicKey)); err != nil {
 		return nil, err
 	}
-	under.begin()
 	s.out = newWriter(s.tls, under)
 	s.Requests = s.requests
 	if offered {

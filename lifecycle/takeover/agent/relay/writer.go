@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/bulk"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/wire"
 )
 
@@ -21,7 +22,7 @@ const (
 // together, sent by a goroutine that is there for that.
 type writer struct {
 	tls   *tls.Conn
-	under *batch
+	under *bulk.Batch
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -31,7 +32,7 @@ type writer struct {
 	err     error // of the first write that failed, or ErrClosed
 }
 
-func newWriter(conn *tls.Conn, under *batch) *writer {
+func newWriter(conn *tls.Conn, under *bulk.Batch) *writer {
 	w := &writer{tls: conn, under: under}
 	w.changed.L = &w.mu
 	return w
@@ -104,9 +105,10 @@ func (w *writer) round() {
 	frames := w.waiting
 	w.waiting, w.spare = w.spare[:0], nil
 	w.mu.Unlock()
+	w.under.Hold()
 	_, err := w.tls.Write(frames)
 	if err == nil {
-		err = w.under.flush()
+		err = w.under.Release()
 	}
 	w.mu.Lock()
 	w.spare = frames

@@ -27,9 +27,9 @@ const (
 	// HeadSize is how long the head of a frame is.
 	HeadSize = 8
 	// MaxData is the longest payload of a KindData. Its frame takes four records of TLS of 16 KiB, 22 bytes each for TLS
-	// itself included, and so 64 KiB on the way: whoever copies it on in pieces of 32 KiB, as those between the two ends do,
-	// has no odd bytes left over, which would cost as much as a whole piece.
-	MaxData = 64<<10 - 4*22 - HeadSize
+	// itself included, and with what carries it on, 16 bytes for SPDY and a WebSocket, 64 KiB on the way: whoever copies it
+	// on in pieces has no odd bytes left over, which would cost as much as a whole piece.
+	MaxData = 64<<10 - 4*22 - HeadSize - 16
 	// MaxPayload is the longest payload of any other.
 	MaxPayload = 1 << 10
 )
