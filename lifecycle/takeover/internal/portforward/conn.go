@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -25,16 +24,15 @@ type Conn struct {
 	namespace, pod string
 	protocol       Protocol
 	wire           *Wire
-	spdy           *spdystream.Connection
+	frames         *frames
 
 	mu      sync.Mutex
 	err     error
 	streams map[*Stream]struct{}
 	next    int
 
-	// done is closed when the connection is lost or closed, served when all that its frames were handled by has ended.
-	done, served chan struct{}
-	running      sync.WaitGroup
+	done    chan struct{} // closed when the connection is lost or closed
+	running sync.WaitGroup
 }
 
 func newConn(raw net.Conn, protocol Protocol, namespace, pod string) (*Conn, error) {
@@ -42,10 +40,10 @@ func newConn(raw net.Conn, protocol Protocol, namespace, pod string) (*Conn, err
 		namespace: namespace, pod: pod, protocol: protocol,
 		wire:    NewWire(raw),
 		streams: map[*Stream]struct{}{},
-		done:    make(chan struct{}), served: make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	var err error
-	if c.spdy, err = spdystream.NewConnection(c.wire, false); err != nil {
+	if c.frames, err = newFrames(c.wire); err != nil {
 		_ = c.wire.Abort()
 		return nil, c.error(0, err)
 	}
@@ -98,23 +96,23 @@ func (c *Conn) Open(ctx context.Context, port uint16) (*Stream, error) {
 		return nil, err
 	}
 	// Both are asked for before either is waited for.
-	var pair [2]*spdystream.Stream
+	var pair [2]*flow
 	for i, kind := range []string{corev1.StreamTypeError, corev1.StreamTypeData} {
 		headers := http.Header{}
 		headers.Set(corev1.StreamType, kind)
 		headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))
 		headers.Set(corev1.PortForwardRequestIDHeader, strconv.Itoa(id))
-		if pair[i], err = c.spdy.CreateStream(headers, nil, false); err != nil {
+		if pair[i], err = c.frames.open(headers); err != nil {
 			return nil, c.lost(port, err)
 		}
 	}
-	for _, s := range pair {
-		if err := c.await(s); err != nil {
+	for _, w := range pair {
+		if err := w.await(); err != nil {
 			return nil, c.lost(port, err)
 		}
 	}
 	// Nothing is written to the stream of errors.
-	if err := pair[0].Close(); err != nil {
+	if err := c.frames.finish(pair[0]); err != nil {
 		return nil, c.lost(port, err)
 	}
 	s := newStream(c, port, pair[0], pair[1])
@@ -129,26 +127,8 @@ func (c *Conn) Open(ctx context.Context, port uint16) (*Stream, error) {
 	return s, nil
 }
 
-// await waits for the answer to a new stream. It must not give up before the frames are no longer handled: what handles
-// them waits for it.
-func (c *Conn) await(s *spdystream.Stream) error {
-	const look = 100 * time.Millisecond
-	for {
-		err := s.WaitTimeout(look)
-		if !errors.Is(err, spdystream.ErrTimeout) {
-			return err
-		}
-		select {
-		case <-c.served:
-			return ErrLost
-		default:
-		}
-	}
-}
-
 func (c *Conn) serve() {
-	defer close(c.served)
-	c.spdy.Serve(func(s *spdystream.Stream) { _ = s.Refuse() })
+	c.frames.serve()
 	c.end(ErrLost)
 }
 
@@ -161,8 +141,8 @@ func (c *Conn) ping() {
 			return
 		case <-every.C:
 		}
-		// It waits for the answer; that there is none is for watch to notice.
-		if _, err := c.spdy.Ping(); err != nil {
+		// That there is no answer is for watch to notice.
+		if err := c.frames.ping(); err != nil {
 			c.end(ErrLost)
 			return
 		}

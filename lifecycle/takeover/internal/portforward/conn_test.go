@@ -58,9 +58,9 @@ func peer(t *testing.T, l net.Listener) (*portforwardtest.Peer, *rest.Config) {
 	return p, &rest.Config{Host: server.URL}
 }
 
-func connect(t *testing.T, config *rest.Config) *portforward.Conn {
+func connect(t *testing.T, config *rest.Config, options ...portforward.Option) *portforward.Conn {
 	t.Helper()
-	d, err := portforward.New(config)
+	d, err := portforward.New(config, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +72,29 @@ func connect(t *testing.T, config *rest.Config) *portforward.Conn {
 	return c
 }
 
+// Where there are no WebSockets, connections come about by SPDY.
 func TestStreamsCarryBytes(t *testing.T) {
 	t.Parallel()
-	_, config := peer(t, echo(t))
-	c := connect(t, config)
-	if c.Protocol() != portforward.SPDY {
-		t.Errorf("came about by %s", c.Protocol())
+	for _, protocol := range []portforward.Protocol{portforward.WebSocket, portforward.SPDY} {
+		t.Run(string(protocol), func(t *testing.T) {
+			t.Parallel()
+			p, config := peer(t, echo(t))
+			p.WebSockets = protocol == portforward.WebSocket
+			c := connect(t, config)
+			if c.Protocol() != protocol {
+				t.Errorf("came about by %s", c.Protocol())
+			}
+			carry(t, c)
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
+}
+
+// carry sends bytes over streams side by side.
+func carry(t *testing.T, c *portforward.Conn) {
+	t.Helper()
 	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	var group sync.WaitGroup
 	for range 8 {

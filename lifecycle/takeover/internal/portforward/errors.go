@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // ErrSilent is returned when a connection was given up since nothing was heard from its far end.
@@ -45,3 +46,11 @@ func (e *Error) advice() string {
 	}
 	return ""
 }
+
+// refusedError is an upgrade that failed, with its cause to be found by errors.As, and as its text.
+type refusedError struct {
+	upgrade *httpstream.UpgradeFailureError
+}
+
+func (e *refusedError) Error() string   { return e.upgrade.Cause.Error() }
+func (e *refusedError) Unwrap() []error { return []error{e.upgrade, e.upgrade.Cause} }

@@ -90,6 +90,11 @@ func upgraded(resp *http.Response) error {
 		has(httpstream.HeaderUpgrade, spdy.HeaderSpdy31) {
 		return nil
 	}
+	return refusal(resp)
+}
+
+// refusal reads an answer that is no upgrade.
+func refusal(resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, longestRefusal))
 	_ = resp.Body.Close()
 	cause := errors.New(resp.Status)

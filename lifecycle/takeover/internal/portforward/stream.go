@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/moby/spdystream"
 )
 
 // longestFrame bounds what is written at once, so that other streams get their turn.
@@ -24,8 +22,8 @@ const longestMessage = 4 << 10
 type Stream struct {
 	conn *Conn
 	port uint16
-	errs *spdystream.Stream
-	data *spdystream.Stream
+	errs *flow
+	data *flow
 
 	once sync.Once
 	// told is closed when the far end has said all that it will about the port.
@@ -35,14 +33,14 @@ type Stream struct {
 
 var _ net.Conn = (*Stream)(nil)
 
-func newStream(c *Conn, port uint16, errs, data *spdystream.Stream) *Stream {
+func newStream(c *Conn, port uint16, errs, data *flow) *Stream {
 	s := &Stream{conn: c, port: port, errs: errs, data: data, told: make(chan struct{})}
 	go func() {
 		defer close(s.told)
 		message, _ := io.ReadAll(io.LimitReader(errs, longestMessage))
 		s.message = strings.TrimSpace(string(message))
 		if len(message) == longestMessage {
-			_ = errs.Reset()
+			c.frames.reset(errs)
 		}
 	}()
 	return s
@@ -71,7 +69,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (s *Stream) Write(p []byte) (int, error) {
-	if s.data.IsFinished() {
+	if s.data.isFinished() {
 		if err := s.conn.Err(); err != nil {
 			return 0, err
 		}
@@ -79,21 +77,17 @@ func (s *Stream) Write(p []byte) (int, error) {
 	}
 	written := 0
 	for part := range slices.Chunk(p, longestFrame) {
-		n, err := s.data.Write(part)
-		written += n
-		if err != nil {
+		if err := s.conn.frames.write(s.data, 0, part); err != nil {
 			return written, s.conn.error(s.port, err)
 		}
+		written += len(part)
 	}
 	return written, nil
 }
 
 // CloseWrite says that nothing more will be written.
 func (s *Stream) CloseWrite() error {
-	if s.data.IsFinished() {
-		return nil
-	}
-	return s.data.Close()
+	return s.conn.frames.finish(s.data)
 }
 
 // Close ends both directions. What the far end has not yet read of what was written may be lost.
@@ -107,8 +101,8 @@ func (s *Stream) Close() error {
 }
 
 func (s *Stream) reset() {
-	_ = s.data.Reset()
-	_ = s.errs.Reset()
+	s.conn.frames.reset(s.data)
+	s.conn.frames.reset(s.errs)
 }
 
 // LocalAddr implements net.Conn.

@@ -3,50 +3,153 @@ package portforward
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
+	"sync"
+	"time"
 
+	"github.com/gorilla/websocket"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	subprotocol "k8s.io/apimachinery/pkg/util/portforward"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/transport/websocket"
+	"k8s.io/client-go/rest"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/agent/bulk"
 )
 
+// message is the most that is sent as one message: with its head of 8 bytes it takes four records of TLS, without a
+// fifth for what is left over.
+const message = 64<<10 - 8
+
+// buffers are those of WebSockets that send.
+var buffers sync.Pool
+
+// dialWebSocket is what client-go's package websocket does, but for the sizes of buffers, that connections end with ctx, and
+// that records of TLS are put together.
 func (d *Dialer) dialWebSocket(ctx context.Context, address *url.URL) (net.Conn, error) {
-	rt, holder, err := websocket.RoundTripperFor(d.config)
+	tlsConfig, err := rest.TLSConfigFor(d.config)
 	if err != nil {
 		return nil, err
 	}
+	upgrade := &webSocketUpgrade{dialer: websocket.Dialer{
+		Proxy:           d.config.Proxy,
+		TLSClientConfig: tlsConfig,
+		Subprotocols:    []string{subprotocol.WebsocketsSPDYTunnelingPortForwardV1},
+		ReadBufferSize:  readAhead,
+		WriteBufferSize: message,
+		WriteBufferPool: &buffers,
+	}}
+	if upgrade.dialer.Proxy == nil {
+		upgrade.dialer.Proxy = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
+	}
+	rt, err := rest.HTTPWrappersForConfig(d.config, upgrade)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	return upgrade.conn, resp.Body.Close()
+}
+
+// webSocketUpgrade makes one request and keeps its connection.
+type webSocketUpgrade struct {
+	dialer websocket.Dialer
+	under  *bulk.Batch
+	conn   net.Conn
+}
+
+// RoundTrip implements http.RoundTripper.
+func (u *webSocketUpgrade) RoundTrip(req *http.Request) (*http.Response, error) {
+	address := *req.URL
+	address.Scheme = map[string]string{"https": "wss", "http": "ws"}[address.Scheme]
+	ctx := req.Context()
 	// The handshake heeds the deadline of its context, not that the context ends.
 	stop := func() bool { return true }
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		boundBuffer(got.Conn)
-		stop = context.AfterFunc(ctx, func() { _ = got.Conn.Close() })
-	}})
-	req, err := http.NewRequestWithContext(traced, http.MethodGet, address.String(), nil)
-	if err != nil {
-		return nil, err
+	u.dialer.NetDialContext = func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(dialing, network, address)
+		if err != nil {
+			return nil, err
+		}
+		boundBuffer(conn)
+		stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+		u.under = bulk.NewBatch(bulk.Direct(conn))
+		return u.under, nil
 	}
-	conn, err := websocket.Negotiate(rt, holder, req, subprotocol.WebsocketsSPDYTunnelingPortForwardV1)
+	conn, resp, err := u.dialer.DialContext(ctx, address.String(), req.Header)
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
-	var upgrade *httpstream.UpgradeFailureError
-	if errors.As(err, &upgrade) && upgrade.Cause != nil {
-		return nil, &refusedError{upgrade}
+	if errors.Is(err, websocket.ErrBadHandshake) && resp != nil {
+		return nil, refusal(resp)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewTunnelingConnection("client", conn), nil
+	if conn.Subprotocol() != u.dialer.Subprotocols[0] {
+		_ = conn.Close()
+		return nil, &refusedError{&httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API server chose the protocol %q", conn.Subprotocol())}}
+	}
+	u.conn = &messages{Conn: conn.NetConn(), ws: conn, under: u.under}
+	return resp, nil
 }
 
-// refusedError is an upgrade that failed, with its cause to be found by errors.As, and as its text.
-type refusedError struct {
-	upgrade *httpstream.UpgradeFailureError
+// messages are a connection whose bytes are carried in a WebSocket's messages.
+type messages struct {
+	net.Conn
+	ws    *websocket.Conn
+	under *bulk.Batch
+	now   io.Reader // the message that is read
 }
 
-func (e *refusedError) Error() string   { return e.upgrade.Cause.Error() }
-func (e *refusedError) Unwrap() []error { return []error{e.upgrade, e.upgrade.Cause} }
+// Read implements net.Conn.
+func (m *messages) Read(p []byte) (int, error) {
+	for {
+		if m.now == nil {
+			kind, now, err := m.ws.NextReader()
+			if websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+				return 0, io.EOF
+			}
+			if err != nil {
+				return 0, err
+			}
+			if kind != websocket.BinaryMessage {
+				return 0, errors.New("the API server sent a message of text")
+			}
+			m.now = now
+		}
+		n, err := m.now.Read(p)
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		m.now = nil
+	}
+}
+
+// Write implements net.Conn. It is called by one goroutine at a time.
+func (m *messages) Write(p []byte) (int, error) {
+	m.under.Hold()
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), message)
+		if err := m.ws.WriteMessage(websocket.BinaryMessage, rest[:n]); err != nil {
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+	return len(p), m.under.Release()
+}
+
+// Close implements net.Conn.
+func (m *messages) Close() error {
+	normal := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = m.ws.WriteControl(websocket.CloseMessage, normal, time.Now().Add(time.Second))
+	return m.ws.Close()
+}

@@ -11,6 +11,8 @@ import (
 const (
 	// pending is how much may wait to be sent before a writer does.
 	pending = 256 << 10
+	// tooMuch waits only where the far end asks without end and takes no answer.
+	tooMuch = 4 * pending
 	// sendBuffer is how much the system may hold that is not sent: a question waits behind it.
 	sendBuffer = 256 << 10
 	// flushTimeout bounds how long closing waits for that.
@@ -25,18 +27,16 @@ type Wire struct {
 
 	mu     sync.Mutex
 	change *sync.Cond
-	buf    []byte
-	// busy says that a part of what was written is being sent.
-	busy bool
-	err  error
-	done chan struct{}
+	buf    []byte // waits to be sent
+	spare  []byte // to wait next
+	busy   bool   // somebody sends
+	err    error
 }
 
 // NewWire takes over the connection.
 func NewWire(conn net.Conn) *Wire {
-	w := &Wire{Conn: conn, done: make(chan struct{})}
+	w := &Wire{Conn: conn}
 	w.change = sync.NewCond(&w.mu)
-	go w.send()
 	return w
 }
 
@@ -50,44 +50,78 @@ func (w *Wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. An error of an earlier write may be returned by a later one.
-func (w *Wire) Write(p []byte) (int, error) {
+// write sends a frame. It waits while much is to be sent. An error of an earlier one may be returned by a later one.
+func (w *Wire) write(frame ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.buf) >= pending && w.err == nil {
 		w.change.Wait()
 	}
-	if w.err != nil {
-		return 0, w.err
+	if !w.append(frame) {
+		return w.err
 	}
-	w.buf = append(w.buf, p...)
-	w.change.Broadcast()
-	return len(p), nil
+	w.round() // this frame is in it
+	w.handOn()
+	return w.err
 }
 
-func (w *Wire) send() {
-	defer close(w.done)
-	var chunk []byte
+// post sends a frame and never waits.
+func (w *Wire) post(frame ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for {
-		for len(w.buf) == 0 && w.err == nil {
-			w.change.Wait()
-		}
-		if w.err != nil {
-			return
-		}
-		chunk, w.buf, w.busy = w.buf, chunk[:0], true
-		w.mu.Unlock()
-		_, err := w.Conn.Write(chunk)
-		w.Pulse.Sent(len(chunk))
-		w.mu.Lock()
-		w.busy = false
-		if err != nil && w.err == nil {
-			w.err = err
-		}
-		w.change.Broadcast()
+	if len(w.buf) > tooMuch {
+		return ErrLost
 	}
+	if w.append(frame) {
+		w.handOn()
+	}
+	return w.err
+}
+
+// append has a frame wait. It returns whether the caller has to send.
+func (w *Wire) append(frame [][]byte) bool {
+	if w.err != nil {
+		return false
+	}
+	for _, part := range frame {
+		w.buf = append(w.buf, part...)
+	}
+	first := !w.busy
+	w.busy = true
+	return first
+}
+
+// handOn has a goroutine of its own send what waits, if anything does: whoever wrote first has something else to do.
+func (w *Wire) handOn() {
+	if len(w.buf) == 0 || w.err != nil {
+		w.busy = false
+		w.change.Broadcast()
+		return
+	}
+	go func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for len(w.buf) > 0 && w.err == nil {
+			w.round()
+		}
+		w.busy = false
+		w.change.Broadcast()
+	}()
+}
+
+// round sends what waits now. It is called with the lock, and gives it away.
+func (w *Wire) round() {
+	chunk := w.buf
+	w.buf, w.spare = w.spare[:0], nil
+	w.mu.Unlock()
+	_, err := w.Conn.Write(chunk)
+	w.Pulse.Sent(len(chunk))
+	w.mu.Lock()
+	w.spare = chunk
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	w.change.Broadcast()
 }
 
 // Close sends what was written, for two seconds at most, and closes the connection.
@@ -106,7 +140,11 @@ func (w *Wire) Close() error {
 func (w *Wire) Abort() error {
 	first := w.fail(net.ErrClosed)
 	err := w.Conn.Close()
-	<-w.done
+	w.mu.Lock()
+	for w.busy {
+		w.change.Wait()
+	}
+	w.mu.Unlock()
 	if !first || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

@@ -12,8 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
 	subprotocol "k8s.io/apimachinery/pkg/util/portforward"
+	"k8s.io/client-go/tools/portforward"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
@@ -25,6 +27,8 @@ var Path = regexp.MustCompile(`^/api/v1/namespaces/([^/]+)/pods/([^/]+)/portforw
 type Peer struct {
 	// Dial reaches a port of a pod.
 	Dial func(pod string, port uint16) (net.Conn, error)
+	// WebSockets says that it takes them, too.
+	WebSockets bool
 	// Refuse, if it returns true, has answered a request that is to be refused.
 	Refuse func(w http.ResponseWriter, r *http.Request, pod string) bool
 
@@ -78,29 +82,19 @@ func (p *Peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.Refuse != nil && p.Refuse(w, r, pod) {
 		return
 	}
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost && !p.WebSockets {
 		http.Error(w, "no WebSockets here", http.StatusBadRequest)
 		return
 	}
-	w.Header().Set(httpstream.HeaderProtocolVersion, subprotocol.PortForwardV1Name)
+	h := &hijacker{ResponseWriter: w, took: func(c net.Conn) net.Conn { return p.took(c, pod) }}
 	pairs := &pairs{ready: make(chan struct{}), dial: func(port uint16) (net.Conn, error) { return p.Dial(pod, port) }}
-	h := &hijacker{ResponseWriter: w, took: func(c net.Conn) net.Conn {
-		f := newFrozen(c)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.conns == nil {
-			p.conns = map[*frozen]string{}
-		}
-		p.conns[f] = pod
-		p.made++
-		f.gone = func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.conns, f)
-		}
-		return f
-	}}
-	conn := spdy.NewResponseUpgrader().UpgradeResponse(h, r, pairs.add)
+	var conn httpstream.Connection
+	if r.Method == http.MethodPost {
+		w.Header().Set(httpstream.HeaderProtocolVersion, subprotocol.PortForwardV1Name)
+		conn = spdy.NewResponseUpgrader().UpgradeResponse(h, r, pairs.add)
+	} else {
+		conn = overWebSocket(h, r, pairs.add)
+	}
 	if conn == nil {
 		return
 	}
@@ -109,6 +103,39 @@ func (p *Peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-conn.CloseChan()
 	_ = conn.Close()
 	h.conn.Close()
+}
+
+// overWebSocket does as the API server, with what client-go has of it.
+func overWebSocket(w http.ResponseWriter, r *http.Request, add httpstream.NewStreamHandler) httpstream.Connection {
+	upgrader := websocket.Upgrader{Subprotocols: []string{subprotocol.WebsocketsSPDYTunnelingPortForwardV1}}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return nil
+	}
+	conn, err := spdy.NewServerConnection(portforward.NewTunnelingConnection("server", ws), add)
+	if err != nil {
+		_ = ws.Close()
+		return nil
+	}
+	return conn
+}
+
+// took has a connection to a pod be one that can be cut and frozen.
+func (p *Peer) took(c net.Conn, pod string) net.Conn {
+	f := newFrozen(c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conns == nil {
+		p.conns = map[*frozen]string{}
+	}
+	p.conns[f] = pod
+	p.made++
+	f.gone = func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, f)
+	}
+	return f
 }
 
 // pairs puts the two streams of each request together.
