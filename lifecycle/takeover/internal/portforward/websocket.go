@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,14 +138,20 @@ func (m *messages) Read(p []byte) (int, error) {
 // Write implements net.Conn. It is called by one goroutine at a time.
 func (m *messages) Write(p []byte) (int, error) {
 	m.under.Hold()
-	for rest := p; len(rest) > 0; {
-		n := min(len(rest), message)
-		if err := m.ws.WriteMessage(websocket.BinaryMessage, rest[:n]); err != nil {
-			return 0, err
-		}
-		rest = rest[n:]
+	err := m.send(p)
+	if err = errors.Join(err, m.under.Release()); err != nil {
+		return 0, err
 	}
-	return len(p), m.under.Release()
+	return len(p), nil
+}
+
+func (m *messages) send(p []byte) error {
+	for one := range slices.Chunk(p, message) {
+		if err := m.ws.WriteMessage(websocket.BinaryMessage, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close implements net.Conn.
