@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type Dialer struct {
 	// spdyFirst says that the last connection came about by SPDY after a WebSocket had not.
 	spdyFirst atomic.Bool
 	only      Protocol
+	buffers   sync.Pool // of WebSockets that send
 }
 
 // Option changes a Dialer.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -25,9 +24,6 @@ import (
 // fifth for what is left over.
 const message = 64<<10 - 8
 
-// buffers are those of WebSockets that send.
-var buffers sync.Pool
-
 // dialWebSocket is what client-go's package websocket does, but for the sizes of buffers, that connections end with ctx, and
 // that records of TLS are put together.
 func (d *Dialer) dialWebSocket(ctx context.Context, address *url.URL) (net.Conn, error) {
@@ -41,7 +37,7 @@ func (d *Dialer) dialWebSocket(ctx context.Context, address *url.URL) (net.Conn,
 		Subprotocols:    []string{subprotocol.WebsocketsSPDYTunnelingPortForwardV1},
 		ReadBufferSize:  readAhead,
 		WriteBufferSize: message,
-		WriteBufferPool: &buffers,
+		WriteBufferPool: &d.buffers,
 	}}
 	if upgrade.dialer.Proxy == nil {
 		upgrade.dialer.Proxy = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
