@@ -56,7 +56,7 @@ func (f *frames) open(headers http.Header) (*flow, error) {
 	if !f.add(w) {
 		return nil, ErrLost
 	}
-	return w, f.send(&spdy.SynStreamFrame{StreamId: w.id, Headers: headers}, f.wire.write)
+	return w, f.send(&spdy.SynStreamFrame{StreamId: w.id, Headers: headers})
 }
 
 func (f *frames) add(w *flow) bool {
@@ -69,13 +69,14 @@ func (f *frames) add(w *flow) bool {
 	return true
 }
 
-// send sends a frame that is not data. It is called with f.sending.
-func (f *frames) send(frame spdy.Frame, how func(...[]byte) error) error {
+// send sends a frame that is not data, and does not wait for the far end, which might wait for this one. It is called with
+// f.sending.
+func (f *frames) send(frame spdy.Frame) error {
 	f.buf.Reset()
 	if err := f.out.WriteFrame(frame); err != nil {
 		return err
 	}
-	return how(f.buf.Bytes())
+	return f.wire.post(f.buf.Bytes())
 }
 
 // write sends data of a flow.
@@ -112,7 +113,7 @@ func (f *frames) ping() error {
 	f.sending.Lock()
 	defer f.sending.Unlock()
 	f.asked = (f.asked + 2) % (1 << 31)
-	return f.send(&spdy.PingFrame{Id: f.asked}, f.wire.post)
+	return f.send(&spdy.PingFrame{Id: f.asked})
 }
 
 // serve reads frames until the connection ends. It waits for nobody but whoever reads flows.
@@ -165,11 +166,11 @@ func (f *frames) take() error {
 	return nil
 }
 
-// post sends a frame, and does not wait for the far end, which might wait for this one.
+// post is send.
 func (f *frames) post(frame spdy.Frame) error {
 	f.sending.Lock()
 	defer f.sending.Unlock()
-	return f.send(frame, f.wire.post)
+	return f.send(frame)
 }
 
 func (f *frames) flow(id spdy.StreamId) *flow {

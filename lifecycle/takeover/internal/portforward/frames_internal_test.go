@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/moby/spdystream/spdy"
@@ -191,6 +193,54 @@ func TestResetAfterTheEnd(t *testing.T) {
 	defer f.conn.frames.mu.Unlock()
 	if n := len(f.conn.frames.flows); n != 0 {
 		t.Errorf("%d are kept", n)
+	}
+}
+
+// A far end that reads nothing before its questions are answered gets the answers, whatever else waits to be sent.
+func TestAnswersDoNotWait(t *testing.T) {
+	t.Parallel()
+	f := newFarEnd(t)
+	s, _ := f.open(t)
+	for range 2 * pending / longestFrame {
+		go s.Write(make([]byte, longestFrame)) // until the connection is closed
+	}
+	until(&f.conn.wire.mu, func() bool { return len(f.conn.wire.buf) >= pending })
+	opening := make(chan error, 1)
+	go func() {
+		_, err := f.conn.Open(t.Context(), 80)
+		opening <- err
+	}()
+	until(&f.conn.frames.mu, func() bool { return len(f.conn.frames.flows) > 2 })
+	const asked = 100
+	for i := range asked { // nothing is read meanwhile
+		f.say(t, &spdy.PingFrame{Id: uint32(2 + 2*i)})
+	}
+	answered, opened := 0, 0
+	for answered < asked || opened < 2 {
+		switch frame := f.next(t).(type) {
+		case *spdy.PingFrame:
+			answered++
+		case *spdy.SynStreamFrame:
+			opened++
+			f.say(t, &spdy.SynReplyFrame{StreamId: frame.StreamId, Headers: http.Header{}})
+		}
+	}
+	go io.Copy(io.Discard, f.raw)
+	if err := <-opening; err != nil {
+		t.Error(err)
+	}
+}
+
+// until waits for what is so under a lock.
+func until(mu *sync.Mutex, is func() bool) {
+	for {
+		mu.Lock()
+		so := is()
+		mu.Unlock()
+		if so {
+			return
+		}
+		runtime.Gosched()
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 	flushTimeout = 2 * time.Second
 )
 
-// Wire is a connection whose small writes are put together: a frame is written in several pieces, each of which would be a
-// message of its own to the API server. It keeps the pulse of the connection.
+// Wire is a connection whose frames go out together where they come while others are sent: each write is a message of its own
+// to the API server. It keeps the pulse of the connection.
 type Wire struct {
 	net.Conn
 	Pulse Pulse
