@@ -2,11 +2,14 @@ package takeover_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
@@ -52,6 +55,37 @@ func TestCheckoutDeleted(t *testing.T) {
 			s.Whole(s.before)
 		})
 	}
+}
+
+// A session whose checkout is deleted and whose API server is away ends all the same once
+// it has tried to hand back for a while, with what runs here: nobody could end it there.
+// The end of the lease has everything put back.
+func TestCheckoutDeletedInOutage(t *testing.T) {
+	t.Parallel()
+	var folder string
+	s := serve(t, editAPI, func(c *takeover.Config) { folder, c.Timeout = c.Folder, time.Hour })
+	mend := s.cutOff()
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-s.ended:
+		if !errors.Is(err, lifecycle.ErrUnreachable) || !strings.Contains(err.Error(), "the checkout is gone, and the target cannot be reached") {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatal("it does not end")
+	}
+	if names := s.local.Names(); len(names) > 0 {
+		t.Errorf("there still run %v", names)
+	}
+	mend()
+	s.free()
+	if _, err := s.elsewhere().Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.settle()
+	s.Whole(s.before)
 }
 
 // unwritable has nothing be written to the journal of a session's folder until what it

@@ -29,7 +29,7 @@ type Config struct {
 	// made if it is missing. Required.
 	Folder string
 	// Root is the checkout's folder. When it is deleted, or Folder is, the session hands
-	// everything back. The default is to look only at Folder.
+	// everything back, and ends even if the API server is away. The default is to look only at Folder.
 	Root string
 	// Facts reads the facts of a plan as they are now. Required.
 	Facts func(context.Context) (Facts, error)

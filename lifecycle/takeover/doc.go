@@ -86,7 +86,9 @@
 // A session goes on with such a workload as long as its container has the agent's image.
 //
 // When the checkout is deleted, or what the journal is in, everything is handed back at
-// once by what the session has in memory and on the target. A journal that cannot be
+// once by what the session has in memory and on the target. An outage is waited for half
+// a minute then, and no longer, since nobody could end the session there: the lease's end
+// has the workloads put back. A journal that cannot be
 // written, as on a full disk, ends no session: the session object has as much, and who
 // goes on with the session reads both.
 //

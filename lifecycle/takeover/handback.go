@@ -67,7 +67,7 @@ func (s *Session) giveBack(ctx context.Context) error {
 	if broken := s.broken(err); broken != nil {
 		return broken
 	}
-	return err
+	return s.leftAlone(err)
 }
 
 // giveBackOurs is giveBack under the lease.

@@ -32,6 +32,7 @@ func (s *Session) persist(ctx context.Context, limit time.Duration, passing func
 		if began < 0 {
 			began = now
 		}
+		limit := s.patience(limit) // which may change meanwhile
 		text := "it goes on when this has passed: " + err.Error()
 		if limit > 0 {
 			left := limit - (now - began)

@@ -43,6 +43,28 @@ func (p place) gone() error {
 	return nil
 }
 
+// withoutCheckout is for how long an outage is waited for once the checkout is gone: what
+// runs on this machine would otherwise stay, where nobody looks for it any more.
+const withoutCheckout = 30 * time.Second
+
+// patience is for how long what fails is tried again, of what it would be with a
+// checkout; 0 is without an end.
+func (s *Session) patience(limit time.Duration) time.Duration {
+	if s.orphaned.Load() && (limit <= 0 || limit > withoutCheckout) {
+		return withoutCheckout
+	}
+	return limit
+}
+
+// leftAlone says of a hand-back that an outage has ended for want of a checkout what
+// becomes of the workloads.
+func (s *Session) leftAlone(err error) error {
+	if !s.orphaned.Load() || !passes(err) {
+		return err
+	}
+	return fmt.Errorf("the checkout is gone, and the target cannot be reached: nothing runs on this machine any more, and what was taken over is put back once the lease has ended: %w", err)
+}
+
 // guard asks for the hand-back of everything when the checkout is deleted, until stop is
 // called: nobody could ask for it there any more.
 func (s *Session) guard() (stop func()) {
@@ -58,6 +80,7 @@ func (s *Session) guard() (stop func()) {
 				return
 			}
 			if err := p.gone(); err != nil {
+				s.orphaned.Store(true)
 				s.emit(Event{Type: EventWarning, Reason: "everything is handed back, since the checkout is gone: " + err.Error()})
 				select {
 				case s.commands <- command{done: make(chan error, 1)}:

@@ -92,6 +92,20 @@ func free(t *testing.T, s *takeovertest.Shop) {
 	}
 }
 
+// settle waits until the target is what its receipt says.
+func (s *served) settle() {
+	s.t.Helper()
+	l := s.Lifecycle()
+	for tick := time.NewTicker(200 * time.Millisecond); ; <-tick.C {
+		if now, err := l.Status(s.t.Context()); err != nil {
+			s.t.Fatal(err)
+		} else if now.IsLive() {
+			tick.Stop()
+			return
+		}
+	}
+}
+
 // finish hands back what the session has left.
 func (s *served) finish() error {
 	s.t.Helper()

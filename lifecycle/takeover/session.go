@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pharos-dev/pharos/lease"
@@ -34,6 +35,10 @@ type Session struct {
 
 	writing sync.Mutex      // the session object
 	object  journal.Session // as it is on the target, where recorded
+
+	// orphaned says that the checkout is gone, in which nobody could ask again for what
+	// did not succeed: see patience.
+	orphaned atomic.Bool
 
 	// commands are asked of Run; waiting, by mu, are those that it answers in the end.
 	commands chan command
