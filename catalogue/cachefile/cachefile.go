@@ -9,7 +9,8 @@ import (
 // Config says where values are kept.
 type Config struct {
 	// Path is the file. It need not exist, and neither need its folder, which is
-	// made when something is saved.
+	// made when something is saved. The folder above that has to exist: what is kept
+	// in a repository that was deleted meanwhile does not bring it back.
 	Path string
 	// MaxBytes bounds the file, in bytes. The default is 16 MiB.
 	MaxBytes int

@@ -3,7 +3,9 @@ package cachefile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -279,6 +281,29 @@ func TestSaveSaysWhatKeepsIt(t *testing.T) {
 	f.Put(key(1), []byte("one"))
 	if err := f.Save(); err == nil || !strings.Contains(err.Error(), filepath.Join("pharos", "fingerprints")) {
 		t.Errorf("%v", err)
+	}
+	want(t, f, 1, "one")
+}
+
+// What is saved for a repository that was deleted meanwhile does not bring it back.
+func TestSaveMakesNoRepository(t *testing.T) {
+	t.Parallel()
+	repo := filepath.Join(t.TempDir(), ".git")
+	if err := os.Mkdir(repo, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := Open(Config{Path: filepath.Join(repo, "pharos", "fingerprints")})
+	f.Put(key(1), []byte("one"))
+	save(t, f)
+	if err := os.RemoveAll(repo); err != nil {
+		t.Fatal(err)
+	}
+	f.Put(key(2), []byte("two"))
+	if err := f.Save(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(repo); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repository is there again: %v", err)
 	}
 	want(t, f, 1, "one")
 }

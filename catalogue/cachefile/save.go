@@ -150,7 +150,7 @@ func (b bounds) entries(f *File, put []catalogue.CacheKey) iter.Seq[entry] {
 
 // write replaces the file, unless somebody else is about to.
 func write(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	temp := path + ".tmp"

@@ -1,6 +1,8 @@
 package worktree
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -348,5 +350,24 @@ func TestSnapshotOfAnOpenRepository(t *testing.T) {
 		if got, err := tree.ReadFile(t.Context(), "sub/a"); err != nil || string(got) != change {
 			t.Errorf("sub/a holds %q, %v, want %q", got, err, change)
 		}
+	}
+}
+
+// What looks at a repository that was deleted meanwhile does not bring it back.
+func TestSnapshotMakesNoRepository(t *testing.T) {
+	t.Parallel()
+	dir := newRepo(t)
+	repo, err := source.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Snapshot(t.Context(), Config{Repository: repo, Env: testEnv()}); err == nil {
+		t.Error("there is a tree")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repository is there again: %v", err)
 	}
 }

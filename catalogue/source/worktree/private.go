@@ -41,6 +41,16 @@ func newPrivate(gitDir, common string) private {
 	return private{dir: filepath.Join(gitDir, "pharos", "worktree"), common: common}
 }
 
+// make makes the folder, and not the Git folder: one that was deleted meanwhile stays so.
+func (p private) make() error {
+	for _, dir := range []string{filepath.Dir(p.dir), p.dir} {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // glob quotes a path for filepath.Glob.
 func glob(path string) string {
 	if filepath.Separator == '\\' {

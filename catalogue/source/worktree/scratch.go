@@ -17,7 +17,7 @@ type scratch struct {
 }
 
 func (p private) scratch() (*scratch, error) {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+	if err := p.make(); err != nil {
 		return nil, err
 	}
 	old, err := filepath.Glob(filepath.Join(glob(p.dir), scratchPrefix+"*"))

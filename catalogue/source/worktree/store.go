@@ -66,7 +66,7 @@ func (p private) store(now time.Time) (*store, error) {
 
 // next makes the store that follows.
 func (s *store) next() (*store, error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := s.make(); err != nil {
 		return nil, err
 	}
 	made, err := os.MkdirTemp(s.dir, scratchPrefix)

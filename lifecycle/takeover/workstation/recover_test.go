@@ -10,9 +10,26 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/environment"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/workstation"
 )
+
+// What is to run from a checkout that was deleted meanwhile does not bring it back.
+func TestStartMakesNoCheckout(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "shop")
+	w, err := workstation.New(workstation.Config{REST: &rest.Config{}, Root: root, Folder: filepath.Join(root, ".git", "pharos"), Environ: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Start(t.Context(), takeover.StartRequest{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the checkout is there again: %v", err)
+	}
+}
 
 // What a killed process has left of its files is wiped, and not what another one needs.
 func TestRecover(t *testing.T) {

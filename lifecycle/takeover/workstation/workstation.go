@@ -105,6 +105,9 @@ func New(c Config) (*Workstation, error) {
 
 // Start implements takeover.Workstation.
 func (w *Workstation) Start(ctx context.Context, r takeover.StartRequest) (takeover.Process, error) {
+	if _, err := os.Stat(w.Root); err != nil {
+		return nil, fmt.Errorf("look for the checkout: %w", err) // what it needs there would bring a part of it back
+	}
 	p := &process{Workstation: w, request: r}
 	if err := p.start(ctx); err != nil {
 		return nil, errors.Join(err, p.Stop())
