@@ -108,7 +108,7 @@ func tell(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 		}
 	}()
 	say.missing(p)
-	s, err := newStory(ctx, say, p)
+	s, err := p.newStory(ctx, say)
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,9 @@ type story struct {
 	server string
 }
 
-// newStory writes the shop.
-func newStory(ctx context.Context, say *narrator, p *place) (*story, error) {
+// newStory writes the shop. What is taken over from there is handed back when the place
+// is closed.
+func (p *place) newStory(ctx context.Context, say *narrator) (*story, error) {
 	dir := filepath.Join(p.dir, "shop")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -52,6 +53,7 @@ func newStory(ctx context.Context, say *narrator, p *place) (*story, error) {
 	}
 	s := &story{say: say, shop: repo, keychain: p.keychain, api: &traffic{}, images: p.images, website: p.shop.BuildKit != "", server: p.shop.Git, namespace: p.shop.Namespace}
 	s.cluster = s.api.client(p.cluster.Config())
+	p.onClose(s.handBackLeft) // the first thing, while the cluster is there
 	return s, nil
 }
 

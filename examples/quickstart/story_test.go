@@ -48,7 +48,7 @@ func TestStoryThroughArgoCD(t *testing.T) {
 func tellAll(t *testing.T, p *place) {
 	t.Helper()
 	var out strings.Builder
-	s, err := newStory(t.Context(), &narrator{w: &out}, p)
+	s, err := p.newStory(t.Context(), &narrator{w: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func checkDeployments(t *testing.T, p *place, last chapter) {
 
 func TestStoryNoticesAWrongTurn(t *testing.T) {
 	t.Parallel()
-	s, err := newStory(t.Context(), &narrator{w: io.Discard}, openPlace(t))
+	s, err := openPlace(t).newStory(t.Context(), &narrator{w: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 func TestTakeoverStory(t *testing.T) {
 	t.Parallel()
 	n := devtest.Node(t)
-	p := &place{dir: t.TempDir(), cluster: n.Cluster, shop: shop.Options{Namespace: "shop", Receipts: "pharos", Local: freePort(t), Insecure: true}}
+	p := &place{dir: t.TempDir(), cluster: n.Cluster, shop: shop.Options{Namespace: "shop", Receipts: "pharos", Local: closedPort(t), Insecure: true}}
 	t.Cleanup(func() {
 		if err := p.close(t.Context()); err != nil {
 			t.Error(err)
@@ -24,7 +23,7 @@ func TestTakeoverStory(t *testing.T) {
 	}
 	p.shop.Push, p.shop.Pull = n.PushRegistry()+"/"+p.shop.Namespace, n.PullRegistry()+"/"+p.shop.Namespace
 	var out strings.Builder
-	s, err := newStory(t.Context(), &narrator{w: &out}, p)
+	s, err := p.newStory(t.Context(), &narrator{w: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,14 +34,4 @@ func TestTakeoverStory(t *testing.T) {
 	if len(told) != 4 || !told[3].status.IsLive() {
 		t.Errorf("%d chapters were told, want 4, of which the last ends with a live target\n%s", len(told), out.String())
 	}
-}
-
-func freePort(t *testing.T) uint16 {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return uint16(l.Addr().(*net.TCPAddr).Port)
 }
