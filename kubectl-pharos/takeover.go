@@ -141,7 +141,7 @@ func (o *takeoverOptions) joinedAlready(ctx context.Context, client *guardian.Cl
 	for _, w := range st.Workloads {
 		linef(o.ErrOut, "%s: %s", w.Workload, stateOf(w))
 	}
-	if allServed(st) {
+	if allTaken(st) {
 		return nil
 	}
 	return o.end(o.watch(ctx, client, observer{detach: true, since: now}))

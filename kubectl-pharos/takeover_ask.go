@@ -131,14 +131,14 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 	}
 	var rows [][]any
 	for _, w := range st.Workloads {
-		phase, pid, more := "-", "-", ""
+		phase, pid := "-", "-"
 		if p := w.Process; p != nil {
-			phase, pid, more = string(p.Phase), fmt.Sprint(p.PID), p.Reason
-			if len(p.Problems) > 0 {
-				more = "the build failed: " + problemLine(p.Problems[0])
+			phase = string(p.Phase)
+			if p.PID != 0 {
+				pid = fmt.Sprint(p.PID)
 			}
 		}
-		rows = append(rows, []any{visible(w.Workload), visible(w.Container), stateOf(w), phase, pid, visible(more), visible(strings.Join(w.Command, " "))})
+		rows = append(rows, []any{visible(w.Workload), visible(w.Container), string(w.State), phase, pid, visible(reasonOf(w)), visible(strings.Join(w.Command, " "))})
 	}
 	if err := o.output.table(o.Out, []column{{name: "Workload"}, {name: "Container"}, {name: "State"}, {name: "Process"}, {name: "PID"}, {name: "Reason"}, {name: "Command", wide: true}}, rows); err != nil {
 		return err
@@ -147,16 +147,33 @@ func (o *takeoverStatusOptions) print(st guardian.Status) error {
 		for _, f := range w.Forwards {
 			linef(o.Out, "%s: %s", w.Workload, forwardLine(f))
 		}
+		if w.State == takeover.StateReplaced {
+			linef(o.Out, "%s: %s", w.Workload, takeover.AfterReplaced)
+		}
 	}
 	return nil
 }
 
-// stateOf is how far a workload is, for people.
+// stateOf is how a workload is, in one line.
 func stateOf(w takeover.WorkloadStatus) string {
-	if w.Serving {
-		return "serving"
+	if why := reasonOf(w); why != "" {
+		return string(w.State) + ": " + why
 	}
 	return string(w.State)
+}
+
+// reasonOf is why a workload is not served as its working tree says; empty if it is. A place
+// in a file helps more than that there is one.
+func reasonOf(w takeover.WorkloadStatus) string {
+	switch p := w.Process; {
+	case w.State == takeover.StateReplaced || p == nil:
+		return w.Reason
+	case len(p.Problems) > 0:
+		return "the build failed: " + problemLine(p.Problems[0])
+	case p.Reason != "":
+		return p.Reason
+	}
+	return w.Reason
 }
 
 // journal is that of a session of the checkout; journal.ErrNone if there is none.

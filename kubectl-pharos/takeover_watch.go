@@ -58,7 +58,7 @@ func (s *shared) watch(ctx context.Context, client *guardian.Client, how observe
 			if l.Event.Type != takeover.EventServing {
 				return nil
 			}
-			if st, err := client.Status(ctx); err == nil && allServed(st) {
+			if st, err := client.Status(ctx); err == nil && allTaken(st) {
 				select {
 				case served <- struct{}{}:
 				default:
@@ -84,9 +84,12 @@ func seenEnough(err error) error {
 	return err
 }
 
-// allServed says whether all workloads of a session are served from here.
-func allServed(st guardian.Status) bool {
-	return len(st.Workloads) > 0 && !slices.ContainsFunc(st.Workloads, func(w takeover.WorkloadStatus) bool { return !w.Serving })
+// allTaken says whether no workload of a session is about to be taken over any more: each
+// is served from here, or was.
+func allTaken(st guardian.Status) bool {
+	return len(st.Workloads) > 0 && !slices.ContainsFunc(st.Workloads, func(w takeover.WorkloadStatus) bool {
+		return w.State == takeover.StateUntouched || w.State == takeover.StateDiverting
+	})
 }
 
 // interrupted waits for the end, and does what Ctrl-C says.

@@ -25,6 +25,7 @@ const (
 // it is not known any more whether the target is this session's: any other error.
 func (s *Session) attend(ctx context.Context) error {
 	s.standing = true
+	defer s.overlook()()
 	wake, seen := s.Clock.After(wakeEvery), s.gate.asked() // it may have slept since
 	var compare, rewrite <-chan time.Time
 	early := s.early()

@@ -84,6 +84,8 @@
 //
 // What somebody else changes in a workload meanwhile stays, and the hand-back names it.
 // A session goes on with such a workload as long as its container has the agent's image.
+// Once it has another one, an [EventWarning] says so, and the workload is [StateReplaced]
+// until it has the agent again.
 //
 // When the checkout is deleted, or what the journal is in, everything is handed back at
 // once by what the session has in memory and on the target. An outage is waited for half

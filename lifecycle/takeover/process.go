@@ -83,8 +83,13 @@ func (s *Session) connections(p *part, connected, agents int) {
 	same := p.connections == text
 	p.connections = text
 	s.mu.Unlock()
-	if !same {
-		s.emitOf(p, Event{Type: EventConnection, Reason: text})
+	if same {
+		return
+	}
+	s.emitOf(p, Event{Type: EventConnection, Reason: text})
+	select {
+	case s.unsure <- struct{}{}:
+	default:
 	}
 }
 
@@ -140,7 +145,7 @@ func (s *Session) stopPart(p *part) error {
 	s.unserve(p)
 	s.mu.Lock()
 	process := p.process
-	p.process, p.serving, p.forwards = nil, false, nil
+	p.process, p.serving, p.replaced, p.forwards = nil, false, "", nil
 	s.mu.Unlock()
 	if process == nil {
 		return nil

@@ -214,12 +214,7 @@ func (s *Session) count(p *part, o rollout) Pods {
 func (s *Session) taken(p *part) func(rollout) (bool, error) {
 	pulling := s.pulling(p)
 	return func(o rollout) (bool, error) {
-		for _, uid := range o.agents {
-			if !slices.Contains(o.leaving, uid) && !p.process.Connected(uid) {
-				return false, pulling(o)
-			}
-		}
-		return o.complete && o.others == 0, pulling(o)
+		return o.taken(p.process.Connected), pulling(o)
 	}
 }
 

@@ -75,6 +75,7 @@ type Session struct {
 	images   map[string]Original
 	key      ed25519.PrivateKey
 	edits    chan struct{}
+	unsure   chan struct{} // whether all workloads have the agent: see overlook
 	// lost ends when the lease is, whose renewal keeping ends.
 	lost    context.Context
 	keeping func()
@@ -92,6 +93,8 @@ type part struct {
 	// serving says that every pod is the agent's and served from here, or was when
 	// that was looked at last.
 	serving bool
+	// replaced is who has replaced the agent, and by what; empty while it has that.
+	replaced string
 	// returning says that it is handed back.
 	returning bool
 	// connections is what was said of them last.
@@ -137,7 +140,7 @@ func New(c Config) (*Session, error) {
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the journal: %w", err)
 	}
-	s := &Session{Config: c, commands: make(chan command, 16), edits: make(chan struct{}, 1)}
+	s := &Session{Config: c, commands: make(chan command, 16), edits: make(chan struct{}, 1), unsure: make(chan struct{}, 1)}
 	s.gate.clock = c.Clock
 	var err error
 	if s.file, err = journal.OpenFile(filepath.Join(c.Folder, journalFolder)); err != nil {

@@ -29,8 +29,10 @@ type WorkloadStatus struct {
 	Container string `json:"container"`
 	Image     string `json:"image,omitempty"`
 	State     State  `json:"state"`
-	// Serving says that every pod has the agent, and was served from here when that
-	// was waited for last.
+	// Reason says in one line why it is not served, where it was: StateReplaced,
+	// StateNotServed.
+	Reason string `json:"reason,omitempty"`
+	// Serving says that State is StateServing.
 	Serving bool `json:"serving"`
 	// Process is what runs on this machine; nil if nothing does.
 	Process *runtime.State `json:"process,omitempty"`
@@ -61,8 +63,16 @@ const (
 	StateUntouched State = "untouched"
 	// StateDiverting: it is about to be diverted, or is, and is not served by every pod.
 	StateDiverting State = "diverting"
-	// StateServing: every pod has the agent, and is served from here.
+	// StateServing: every pod has the agent, and is served from here, or was when that
+	// was looked at last.
 	StateServing State = "serving"
+	// StateNotServed: every pod has the agent, and no process on this machine serves:
+	// callers are told 503 until it runs again. WorkloadStatus.Reason says why.
+	StateNotServed State = "not-served"
+	// StateReplaced: somebody else has replaced the agent, and pods that do not have it
+	// are not served from here. WorkloadStatus.Reason says who. What they have set stays,
+	// until a delivery.
+	StateReplaced State = "replaced"
 	// StateHandingBack: it is put back, and served until its last agent is gone.
 	StateHandingBack State = "handing-back"
 	// StateHandedBack: it is as it was, or somebody else has changed it.
@@ -70,27 +80,60 @@ const (
 )
 
 // workloadState tells how a workload is of which the journal has that state.
-func workloadState(written journal.State, serving, returning bool) State {
-	switch {
+func workloadState(written journal.State, p partStatus) (_ State, why string) {
+	switch idle := p.idle(); {
 	case written == journal.HandedBack:
-		return StateHandedBack
+		return StateHandedBack, ""
 	case written != journal.Diverting:
-		return StateUntouched
-	case returning:
-		return StateHandingBack
-	case serving:
-		return StateServing
+		return StateUntouched, ""
+	case p.returning:
+		return StateHandingBack, ""
+	case p.replaced != "":
+		return StateReplaced, p.replaced
+	case p.serving && idle != "":
+		return StateNotServed, idle
+	case p.serving:
+		return StateServing, ""
 	}
-	return StateDiverting
+	return StateDiverting, ""
+}
+
+// partStatus is how a part is on this machine.
+type partStatus struct {
+	serving, returning bool
+	replaced           string
+	process            *runtime.State // nil if none runs
+}
+
+// idle is why nobody on this machine answers callers; empty while somebody does, or is
+// about to, for whom they wait.
+func (p partStatus) idle() string {
+	if p.process == nil {
+		return ""
+	}
+	switch s := p.process; s.Phase {
+	case runtime.Crashed, runtime.Parked:
+		return "its process does not run: " + s.Reason
+	case runtime.Failed:
+		return "no process of it runs: it could not be built"
+	case runtime.Building:
+		return "no process of it runs: the first one is built"
+	case runtime.Starting:
+		return s.Reason // it does not listen yet, and nobody waits for it any longer
+	case runtime.Stopped:
+		return "its process is not run any more"
+	}
+	return ""
 }
 
 // Status returns how the session is. It asks nobody.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	doc, parts, held := s.doc, slices.Clone(s.parts), s.held
-	processes, serving, returning, forwards := make([]Process, len(parts)), make([]bool, len(parts)), make([]bool, len(parts)), make([][]ForwardStatus, len(parts))
+	processes, are, forwards := make([]Process, len(parts)), make([]partStatus, len(parts)), make([][]ForwardStatus, len(parts))
 	for i, p := range parts {
-		processes[i], serving[i], returning[i], forwards[i] = p.process, p.serving && held != nil, p.returning || isReturned(doc.Step), p.forwards
+		are[i] = partStatus{serving: p.serving && held != nil, returning: p.returning || isReturned(doc.Step), replaced: p.replaced}
+		processes[i], forwards[i] = p.process, p.forwards
 	}
 	s.mu.Unlock()
 	st := Status{Session: doc.Session, Target: s.Lifecycle.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
@@ -99,16 +142,17 @@ func (s *Session) Status() Status {
 		st.Covers, st.Until = state.Covers, state.Expires
 	}
 	for i, p := range parts {
-		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: StateUntouched, Serving: serving[i], Command: p.workload.Command, Forwards: forwards[i]}
-		for _, d := range doc.Workloads {
-			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
-				w.State = workloadState(d.State, serving[i], returning[i])
-			}
-		}
+		w := WorkloadStatus{Workload: p.workload.Subject(), Container: p.workload.Container, Image: p.workload.Image, State: StateUntouched, Command: p.workload.Command, Forwards: forwards[i]}
 		if processes[i] != nil {
 			state := processes[i].State()
-			w.Process = &state
+			w.Process, are[i].process = &state, &state
 		}
+		for _, d := range doc.Workloads {
+			if d.Diversion.Namespace == p.workload.Namespace && d.Diversion.Name == p.workload.Name {
+				w.State, w.Reason = workloadState(d.State, are[i])
+			}
+		}
+		w.Serving = w.State == StateServing
 		st.Workloads = append(st.Workloads, w)
 	}
 	return st
@@ -128,13 +172,17 @@ func (s *Session) setServing(p *part, is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.serving = is
+	if is {
+		p.replaced = ""
+	}
 }
 
 // StatusOf is how a session is that does not run, by its journal.
 func StatusOf(doc journal.Document) Status {
 	st := Status{Session: doc.Session, Target: doc.Target, Step: doc.Step, Began: doc.Began, Workloads: []WorkloadStatus{}}
 	for _, w := range doc.Workloads {
-		st.Workloads = append(st.Workloads, WorkloadStatus{Workload: w.Diversion.String(), Container: w.Diversion.Container, State: workloadState(w.State, false, isReturned(doc.Step))})
+		state, _ := workloadState(w.State, partStatus{returning: isReturned(doc.Step)})
+		st.Workloads = append(st.Workloads, WorkloadStatus{Workload: w.Diversion.String(), Container: w.Diversion.Container, State: state})
 	}
 	return st
 }

@@ -286,7 +286,13 @@ func (o *loop) probe(p *process, generation int) {
 		probes.Go(func() {
 			late := func() {
 				o.gate.listens(generation, port.Container, false)
-				o.tell(Event{Type: EventSilent, Generation: generation, PID: p.pid, Reason: fmt.Sprintf("it does not listen on port %d", port.Local)})
+				why := fmt.Sprintf("it does not listen on port %d", port.Local)
+				o.change(func(s *State) {
+					if s.Generation == generation && s.Phase == Starting {
+						s.Reason = why
+					}
+				})
+				o.tell(Event{Type: EventSilent, Generation: generation, PID: p.pid, Reason: why})
 			}
 			if p.listens(ctx, port.Local, late) {
 				o.gate.listens(generation, port.Container, true)
@@ -304,7 +310,7 @@ func (o *loop) probe(p *process, generation int) {
 		}
 		o.change(func(s *State) {
 			if s.Generation == generation && s.Phase == Starting {
-				s.Phase = Serving
+				s.Phase, s.Reason = Serving, ""
 			}
 		})
 		o.tell(Event{Type: EventReady, Generation: generation, PID: p.pid, Took: time.Since(p.begun)})

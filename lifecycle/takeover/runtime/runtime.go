@@ -142,7 +142,7 @@ type State struct {
 	Building bool `json:"building,omitzero"`
 	// Problems are those of the last build, if it failed.
 	Problems []Problem `json:"problems,omitzero"`
-	// Reason says why it has crashed or is parked, for people.
+	// Reason says why it has crashed, is parked, or long does not listen, for people.
 	Reason string `json:"reason,omitzero"`
 	// Next is when it is restarted after a crash.
 	Next time.Time `json:"next,omitzero"`

@@ -49,7 +49,7 @@ func (w *Workstation) Start(_ context.Context, r takeover.StartRequest) (takeove
 	if w.running == nil {
 		w.running = map[string]*process{}
 	}
-	p := &process{request: r, of: w}
+	p := &process{request: r, of: w, state: runtime.State{Phase: runtime.Serving}}
 	w.running[r.Workload.Name] = p
 	return p, nil
 }
@@ -91,6 +91,15 @@ func (w *Workstation) Connections(name string, connected, agents int) {
 	}
 }
 
+// Becomes has the process of a workload be in a state.
+func (w *Workstation) Becomes(name string, state runtime.State) {
+	if p := w.processOf(name); p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.state = state
+	}
+}
+
 // Forwarded has the process of a workload say where Services are.
 func (w *Workstation) Forwarded(name string, all ...takeover.ForwardStatus) {
 	if p := w.processOf(name); p != nil {
@@ -112,6 +121,7 @@ type process struct {
 	request takeover.StartRequest
 	mu      sync.Mutex
 	serves  bool
+	state   runtime.State
 }
 
 func (p *process) Serve(ctx context.Context, _ divert.Diversion) error {
@@ -133,7 +143,11 @@ func (p *process) Connected(types.UID) bool {
 
 func (p *process) Restart(context.Context) error { return nil }
 
-func (p *process) State() runtime.State { return runtime.State{Phase: runtime.Serving} }
+func (p *process) State() runtime.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
 
 func (p *process) Stop() error {
 	p.of.mu.Lock()
