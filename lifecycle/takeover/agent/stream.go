@@ -21,8 +21,8 @@ const (
 	// the workstation, and to say hello.
 	handshakeTimeout = 10 * time.Second
 	// maxHandshakes is how many may try at once. The oldest goes for a newer one: anybody
-	// in the pod can connect, and nobody keeps the workstation out with connections that
-	// say nothing.
+	// in the pod can connect, and who only stays does not keep the workstation out. Who
+	// connects so often in the time of one handshake does: nothing tells them apart.
 	maxHandshakes = 32
 )
 

@@ -36,46 +36,59 @@ func (d *direct) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := d.call("read", syscall.SYS_READ, d.raw.Read, p)
-	if err == nil && n == 0 {
-		return 0, io.EOF
-	}
-	return n, err
-}
-
-// Write implements net.Conn.
-func (d *direct) Write(p []byte) (int, error) {
-	written := 0
-	for written < len(p) {
-		n, err := d.call("write", syscall.SYS_WRITE, d.raw.Write, p[written:])
-		written += n
-		if err != nil {
-			return written, err
-		}
-	}
-	return written, nil
-}
-
-// call makes a call with p, which is not empty, when the socket is ready for it.
-func (d *direct) call(name string, trap uintptr, ready func(func(fd uintptr) bool) error, p []byte) (int, error) {
 	var n uintptr
 	var errno syscall.Errno
-	err := ready(func(fd uintptr) bool {
+	err := d.raw.Read(func(fd uintptr) bool {
 		for {
-			n, _, errno = syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
+			n, _, errno = syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
 			if errno != syscall.EINTR {
 				return errno != syscall.EAGAIN
 			}
 		}
 	})
-	if err == nil && errno != 0 {
-		err = os.NewSyscallError(name, errno)
+	if err := d.failed("read", err, errno); err != nil {
+		return 0, err
 	}
-	if err == nil {
-		return int(n), nil
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return int(n), nil
+}
+
+// Write implements net.Conn. It is one piece, also where others write.
+func (d *direct) Write(p []byte) (int, error) {
+	written := 0
+	var errno syscall.Errno
+	err := d.raw.Write(func(fd uintptr) bool {
+		for written < len(p) {
+			rest := p[written:]
+			n, _, failed := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&rest[0])), uintptr(len(rest)))
+			switch failed {
+			case 0:
+				written += int(n)
+			case syscall.EINTR:
+			case syscall.EAGAIN:
+				return false
+			default:
+				errno = failed
+				return true
+			}
+		}
+		return true
+	})
+	return written, d.failed("write", err, errno)
+}
+
+// failed is the error of a call, nil if there is none.
+func (d *direct) failed(name string, err error, errno syscall.Errno) error {
+	switch {
+	case err == nil && errno == 0:
+		return nil
+	case err == nil:
+		err = os.NewSyscallError(name, errno)
 	}
 	if of, ok := err.(*net.OpError); ok {
 		err = of.Err
 	}
-	return 0, &net.OpError{Op: name, Net: "tcp", Source: d.LocalAddr(), Addr: d.RemoteAddr(), Err: err}
+	return &net.OpError{Op: name, Net: "tcp", Source: d.LocalAddr(), Addr: d.RemoteAddr(), Err: err}
 }

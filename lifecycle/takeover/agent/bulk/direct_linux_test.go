@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 )
@@ -148,5 +149,38 @@ func TestDirectReset(t *testing.T) {
 	}
 	if n, err := near.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("read %d, %v", n, err)
+	}
+}
+
+// A write is one piece, also where others write: as it is on the system's own connection.
+func TestDirectWritesAreWhole(t *testing.T) {
+	t.Parallel()
+	near, far := pair(t)
+	if err := near.(*direct).SetWriteBuffer(16 << 10); err != nil { // less than one
+		t.Fatal(err)
+	}
+	const size, writers, rounds = 64 << 10, 16, 16
+	var group sync.WaitGroup
+	for i := range writers {
+		group.Go(func() {
+			for range rounds {
+				if _, err := near.Write(bytes.Repeat([]byte{byte(i)}, size)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	go func() {
+		group.Wait()
+		near.Close()
+	}()
+	all, err := io.ReadAll(far)
+	if err != nil || len(all) != size*writers*rounds {
+		t.Fatal(len(all), err)
+	}
+	for ; len(all) > 0; all = all[size:] {
+		if !bytes.Equal(all[:size], bytes.Repeat(all[:1], size)) {
+			t.Fatal("a write was torn by another")
+		}
 	}
 }

@@ -180,12 +180,15 @@ func (c *Conn) end(reason error) {
 	c.streams = nil
 	close(c.done)
 	c.mu.Unlock()
+	if closed {
+		for s := range streams {
+			s.reset()
+		}
+	}
+	// Frames of a stream that nobody reads, or reads yet, would be waited for.
+	c.frames.stop()
 	if !closed {
 		_ = c.wire.Abort()
-	}
-	// Frames of a stream that nobody reads would be waited for.
-	for s := range streams {
-		s.reset()
 	}
 }
 

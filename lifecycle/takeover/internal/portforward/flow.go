@@ -22,11 +22,16 @@ type flow struct {
 	answered bool
 	refused  bool // instead of answered
 	ended    bool // nothing more is received
+	complete bool // it was the far end that said so
 	finished bool // nothing more is sent
 }
 
-// most is what may be received and not taken before the connection waits.
-const most = 256 << 10
+const (
+	// most is what may be received and not taken before the connection waits.
+	most = 256 << 10
+	// frameCost is what a frame counts besides its bytes.
+	frameCost = 64
+)
 
 func newFlow(id spdy.StreamId) *flow {
 	w := &flow{id: id}
@@ -69,7 +74,7 @@ func (w *flow) take(p []byte) {
 		return
 	}
 	w.received = append(w.received, p)
-	w.size += len(p)
+	w.size += len(p) + frameCost
 	w.changed.Broadcast()
 }
 
@@ -77,35 +82,47 @@ func (w *flow) take(p []byte) {
 func (w *flow) Read(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
 	for len(w.received) == 0 && !w.ended {
 		w.changed.Wait()
 	}
-	n := 0
+	n, before := 0, w.size
 	for n < len(p) && len(w.received) > 0 {
 		took := copy(p[n:], w.received[0])
 		n += took
+		w.size -= took
 		if w.received[0] = w.received[0][took:]; len(w.received[0]) == 0 {
 			w.received[0] = nil
 			w.received = w.received[1:]
+			w.size -= frameCost
 		}
 	}
-	if n == 0 && len(p) > 0 {
+	if n == 0 {
 		return 0, io.EOF
 	}
-	if w.size >= most && w.size-n < most {
+	if before >= most && w.size < most {
 		w.changed.Broadcast()
 	}
-	w.size -= n
 	return n, nil
 }
 
-// end says that nothing more is received. It returns whether nothing more is sent, either.
+// end says that the far end sends nothing more. It returns whether this end does not, either.
 func (w *flow) end() (finished bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.complete = w.complete || !w.ended
 	w.ended = true
 	w.changed.Broadcast()
 	return w.finished
+}
+
+// isComplete says whether all that the far end had to send came.
+func (w *flow) isComplete() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.complete
 }
 
 // drop ends both directions, and what was received is not read any more. It returns whether they had ended before.
@@ -117,6 +134,14 @@ func (w *flow) drop() (over bool) {
 	w.received, w.size = nil, 0
 	w.changed.Broadcast()
 	return over
+}
+
+// lose ends both directions as the connection does; what was received before is read still.
+func (w *flow) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended, w.finished = true, true
+	w.changed.Broadcast()
 }
 
 // refuse ends both directions as the far end does; what was received before is read still.

@@ -120,12 +120,17 @@ func (f *frames) ping() error {
 func (f *frames) serve() {
 	for f.take() == nil {
 	}
+	f.stop()
+}
+
+// stop ends all flows, also those that nobody reads yet. What came before is read still.
+func (f *frames) stop() {
 	f.mu.Lock()
 	flows := f.flows
 	f.flows = nil
 	f.mu.Unlock()
 	for _, w := range flows {
-		w.end()
+		w.lose()
 	}
 }
 

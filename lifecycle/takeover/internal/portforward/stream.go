@@ -61,7 +61,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	case <-time.After(time.Second):
 		// It has ended one direction only.
 	}
-	if err := s.conn.Err(); err != nil {
+	if err := s.conn.Err(); err != nil && !s.data.isComplete() {
 		return n, err
 	}
 	return n, io.EOF

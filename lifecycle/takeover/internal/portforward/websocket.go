@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -95,7 +97,9 @@ func (u *webSocketUpgrade) RoundTrip(req *http.Request) (*http.Response, error) 
 		_ = conn.Close()
 		return nil, &refusedError{&httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API server chose the protocol %q", conn.Subprotocol())}}
 	}
-	u.conn = &messages{Conn: conn.NetConn(), ws: conn, under: u.under}
+	m := &messages{Conn: conn.NetConn(), ws: conn, under: u.under}
+	conn.SetPingHandler(m.pong)
+	u.conn = m
 	return resp, nil
 }
 
@@ -105,6 +109,23 @@ type messages struct {
 	ws    *websocket.Conn
 	under *bulk.Batch
 	now   io.Reader // the message that is read
+
+	writing sync.Mutex
+	ponging atomic.Bool
+}
+
+// pong answers a ping, but not while a write is under way: the reader does not wait for that, nor does that get a deadline.
+func (m *messages) pong(data string) error {
+	if m.ponging.Swap(true) {
+		return nil
+	}
+	go func() {
+		defer m.ponging.Store(false)
+		m.writing.Lock()
+		defer m.writing.Unlock()
+		_ = m.ws.WriteControl(websocket.PongMessage, []byte(data), time.Time{})
+	}()
+	return nil
 }
 
 // Read implements net.Conn.
@@ -133,6 +154,8 @@ func (m *messages) Read(p []byte) (int, error) {
 
 // Write implements net.Conn. It is called by one goroutine at a time.
 func (m *messages) Write(p []byte) (int, error) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
 	m.under.Hold()
 	err := m.send(p)
 	if err = errors.Join(err, m.under.Release()); err != nil {
