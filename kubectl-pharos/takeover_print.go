@@ -173,15 +173,10 @@ func processLines(e runtime.Event) []string {
 }
 
 func problemLine(b runtime.Problem) string {
-	switch {
-	case b.File == "":
-		return b.Message
-	case b.Line == 0:
-		return path.Clean(b.File) + ": " + b.Message
-	case b.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Message)
+	if b.File != "" {
+		b.File = path.Clean(b.File)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", b.File, b.Line, b.Column, b.Message)
+	return b.String()
 }
 
 // few are paths for a line.

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
 )
 
 type takeoverRestartOptions struct {
@@ -20,13 +21,17 @@ func newTakeoverRestart(s *shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restart [WORKLOAD…]",
 		Short: "Start the processes of the takeover anew",
-		Long: `Start the processes of the takeover anew, also those that are parked since they
-crashed again and again. Without an argument all of them.`,
+		Long: `Build and start the processes of the takeover anew, also those that are parked since
+they crashed again and again. Without an argument all of them. It ends when the new ones
+are ready; where one cannot be built, what ran before goes on.
+
+Exit codes: 0 started anew; 1 there is no takeover, or its process is gone; 2 wrong usage,
+or no such workload; 3 it cannot be built, or does not stay up.`,
 		Example: `  kubectl pharos takeover restart shop/api
 
   # For a program: which were started anew, of which session
   kubectl pharos takeover restart -o json`,
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: s.completeTaken,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			return o.run(cmd.Context())
@@ -44,23 +49,16 @@ func (o *takeoverRestartOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.output.human() {
-		if err := client.Restart(ctx, o.names...); err != nil {
-			return err
-		}
-		linef(o.Out, "%s: started anew", cmp.Or(strings.Join(o.names, ", "), "all"))
-		return nil
-	}
 	st, err := client.Status(ctx)
 	if err != nil {
 		return err
 	}
-	err = client.Restart(ctx, o.names...)
-	restarted := o.names
-	if len(restarted) == 0 {
-		for _, w := range st.Workloads {
-			restarted = append(restarted, w.Workload)
+	restarted, err := o.restart(ctx, client, st)
+	if o.output.human() {
+		if err == nil {
+			linef(o.Out, "%s: started anew", strings.Join(restarted, ", "))
 		}
+		return err
 	}
 	obj, oerr := newObject("TakeoverRestart", st.Target, struct {
 		Session   string   `json:"session,omitempty"`
@@ -71,4 +69,20 @@ func (o *takeoverRestartOptions) run(ctx context.Context) error {
 		oerr = o.output.print(o.Out, obj)
 	}
 	return errors.Join(err, oerr)
+}
+
+// restart starts processes anew, and returns the workloads whose processes were meant.
+func (o *takeoverRestartOptions) restart(ctx context.Context, client *guardian.Client, st guardian.Status) (workloads []string, err error) {
+	workloads = []string{}
+	found, err := st.Find(o.names...)
+	if err != nil {
+		return workloads, usage(err)
+	}
+	for _, w := range found {
+		workloads = append(workloads, w.Workload)
+	}
+	if len(found) == 0 {
+		return workloads, notSo("the takeover has no workload yet, or none any more")
+	}
+	return workloads, client.Restart(ctx, o.names...)
 }

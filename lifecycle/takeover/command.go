@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var (
@@ -17,6 +18,9 @@ var (
 	ErrNoSession = errors.New("no session runs")
 	// ErrUnknownWorkload is returned for a name that no workload of the session has.
 	ErrUnknownWorkload = errors.New("the session has no such workload")
+	// ErrNotStarted is returned for a process that is to be started anew and does not run
+	// on this machine yet, or any more.
+	ErrNotStarted = errors.New("no process of it runs here, since it is being taken over or handed back")
 )
 
 // command is something that is asked of a session that runs.
@@ -71,20 +75,33 @@ func (s *Session) isAll(c command) bool {
 	return c.parts == nil || !slices.ContainsFunc(s.parts, func(p *part) bool { return !slices.Contains(c.parts, p) })
 }
 
-// Restart starts the processes of these workloads anew, also those that are parked: of
-// all of them without a name.
+// Restart builds and starts the processes of these workloads anew, also those that are
+// parked: of all of them without a name. It returns when the new ones are ready. Errors:
+// ErrUnknownWorkload; lifecycle.ErrSource for what an edit mends, such as a build that
+// fails, after which what ran before goes on; ErrNotStarted.
 func (s *Session) Restart(ctx context.Context, names ...string) error {
 	parts, err := s.find(names)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, p := range parts {
-		if process := s.processOf(p); process != nil {
-			errs = append(errs, process.Restart(ctx))
-		}
+	errs := make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, p := range parts {
+		all.Go(func() { errs[i] = s.restart(ctx, p) })
 	}
+	all.Wait()
 	return errors.Join(errs...)
+}
+
+func (s *Session) restart(ctx context.Context, p *part) error {
+	process := s.processOf(p)
+	if process == nil {
+		return fmt.Errorf("start %s anew: %w", p.workload.Subject(), ErrNotStarted)
+	}
+	if err := process.Restart(ctx); err != nil {
+		return fmt.Errorf("start %s anew: %w", p.workload.Subject(), err)
+	}
+	return nil
 }
 
 func (s *Session) processOf(p *part) Process {
@@ -97,22 +114,35 @@ func (s *Session) processOf(p *part) Process {
 func (s *Session) find(names []string) ([]*part, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return named(s.parts, func(p *part) Workload { return p.workload }, names)
+}
+
+// Find returns the workloads of these names, as Session.HandBack takes them, and all without
+// one. The error matches ErrUnknownWorkload, and has those that there are.
+func (s Status) Find(names ...string) ([]WorkloadStatus, error) {
+	return named(s.Workloads, func(w WorkloadStatus) Workload {
+		_, place, _ := strings.Cut(w.Workload, " ")
+		namespace, name, _ := strings.Cut(place, "/")
+		return Workload{Namespace: namespace, Name: name, Image: w.Image}
+	}, names)
+}
+
+// named are those of a list that are called by these names, all without one.
+func named[T any](list []T, of func(T) Workload, names []string) (found []T, _ error) {
 	if len(names) == 0 {
-		return slices.Clone(s.parts), nil
+		return slices.Clone(list), nil
 	}
-	var there []string
-	for _, p := range s.parts {
-		there = append(there, p.workload.Namespace+"/"+p.workload.Name)
+	var there, unknown []string
+	for _, one := range list {
+		there = append(there, of(one).Namespace+"/"+of(one).Name)
 	}
-	var found []*part
-	var unknown []string
 	for _, name := range names {
-		i := slices.IndexFunc(s.parts, func(p *part) bool { return p.workload.called(name) })
+		i := slices.IndexFunc(list, func(one T) bool { return of(one).called(name) })
 		if i < 0 {
 			unknown = append(unknown, strconv.Quote(name))
 			continue
 		}
-		found = append(found, s.parts[i])
+		found = append(found, list[i])
 	}
 	if len(unknown) > 0 {
 		return nil, fmt.Errorf("%w: %s; it has %s", ErrUnknownWorkload, strings.Join(unknown, ", "), cmp.Or(strings.Join(there, ", "), "none yet"))

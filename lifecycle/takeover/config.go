@@ -127,7 +127,9 @@ type Process interface {
 	Serve(ctx context.Context, d divert.Diversion) error
 	// Connected says whether the agent of that pod is served.
 	Connected(pod types.UID) bool
-	// Restart starts the process anew, also one that is parked.
+	// Restart builds and starts the process anew, also one that is parked, and returns
+	// when the new one is ready. Errors match lifecycle.ErrSource for what an edit mends:
+	// it cannot be built, or does not stay up.
 	Restart(ctx context.Context) error
 	// State is what it does now.
 	State() runtime.State

@@ -105,7 +105,8 @@ func (c *Client) HandBack(ctx context.Context, workloads ...string) error {
 }
 
 // Restart starts the processes of these workloads anew, of all without a name; one that
-// is parked, too.
+// is parked, too. It returns when the new ones are ready; an error of the class "source"
+// is what keeps them from it.
 func (c *Client) Restart(ctx context.Context, workloads ...string) error {
 	return c.ask(ctx, Request{Op: OpRestart, Workloads: workloads}, nil)
 }

@@ -21,13 +21,14 @@ import (
 type Local struct {
 	config Config
 	gate   *gate
-	asks   chan struct{}
+	asks   chan chan<- error
 	ended  chan struct{} // closed when Run has
 
 	mu       sync.Mutex
 	begun    bool
 	lifetime context.Context // of connections; nil before Run
 	state    State
+	asked    []ask
 	observe  sync.Mutex
 }
 
@@ -44,7 +45,7 @@ func New(c Config) (*Local, error) {
 	}
 	c = c.complete()
 	return &Local{
-		config: c, gate: newGate(c.Ports, c.Hold), asks: make(chan struct{}, 1), ended: make(chan struct{}),
+		config: c, gate: newGate(c.Ports, c.Hold), asks: make(chan chan<- error), ended: make(chan struct{}),
 		state: State{Phase: Stopped},
 	}, nil
 }
@@ -197,20 +198,6 @@ func (l *Local) State() State {
 	return s
 }
 
-// Restart implements Runtime.
-func (l *Local) Restart(context.Context) error {
-	select {
-	case <-l.ended:
-		return fmt.Errorf("restart %s: %w", l.config.Name, notServing(errors.New("it has been stopped")))
-	default:
-	}
-	select {
-	case l.asks <- struct{}{}:
-	default: // it is asked to already
-	}
-	return nil
-}
-
 func (l *Local) set(s State) { l.change(func(old *State) { s.Since = old.Since; *old = s }) }
 
 // change changes the State.
@@ -230,4 +217,5 @@ func (l *Local) tell(e Event) {
 	l.observe.Lock()
 	defer l.observe.Unlock()
 	l.config.Observed(e)
+	l.settle(e)
 }

@@ -71,8 +71,8 @@ func (o *loop) run(ctx context.Context) error {
 			o.crashed(ctx, o.process.failure())
 		case <-o.due:
 			o.step(ctx)
-		case <-o.asks:
-			o.asked(ctx)
+		case done := <-o.asks:
+			o.asked(ctx, done)
 		}
 	}
 }
@@ -201,6 +201,7 @@ func (o *loop) swap(ctx context.Context) {
 		return
 	}
 	o.failure, o.parked, o.due = "", false, nil
+	o.swapped(o.generation)
 	o.start(ctx)
 	o.step(ctx)
 }

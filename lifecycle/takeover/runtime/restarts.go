@@ -8,8 +8,11 @@ import (
 	"github.com/pharos-dev/pharos/lifecycle/supervise"
 )
 
-// asked takes up that a person wants it started anew.
-func (o *loop) asked(ctx context.Context) {
+// asked takes up that a person wants it started anew, who is told by done when it is.
+func (o *loop) asked(ctx context.Context, done chan<- error) {
+	o.mu.Lock()
+	o.Local.asked = append(o.Local.asked, ask{done: done})
+	o.mu.Unlock()
 	if err := o.supervisor.Unpark(ctx); err != nil {
 		o.trouble(err)
 	}

@@ -21,6 +21,9 @@ var (
 	ErrPortInUse = errors.New("the port is in use")
 	// ErrNotServing is returned by Dial when there is nobody to connect to.
 	ErrNotServing = errors.New("the local process is not serving")
+	// ErrCrashed is returned by Restart for a process that ends by itself, or cannot be
+	// started.
+	ErrCrashed = errors.New("it does not stay up")
 )
 
 // Runtime runs one workload's program. It is safe for concurrent use; Run is
@@ -38,8 +41,10 @@ type Runtime interface {
 	// State is what it does now.
 	State() State
 	// Restart builds and starts the program anew, as a person asks: what is parked
-	// has its full budget again. It returns when that is under way, and an error when
-	// Run has ended.
+	// has its full budget again. It returns when the new process listens on all its
+	// ports, or long does not (EventSilent). Errors: a *BuildError if it cannot be built,
+	// and what ran before goes on; ErrCrashed if it does not stay up until then;
+	// ErrNotServing when Run has ended.
 	Restart(ctx context.Context) error
 }
 

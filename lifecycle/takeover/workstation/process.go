@@ -250,9 +250,8 @@ func (p *process) observed(e runtime.Event) {
 
 // ready waits until the program listens, or cannot.
 func (p *process) ready(ctx context.Context) error {
-	w := p.request.Workload
 	fail := func(class error, format string, args ...any) error {
-		return &lifecycle.Error{Op: "run", On: "image " + w.Image, Class: class, Err: fmt.Errorf(format, args...)}
+		return p.failed(class, fmt.Errorf(format, args...))
 	}
 	for {
 		select {
@@ -261,9 +260,9 @@ func (p *process) ready(ctx context.Context) error {
 			case runtime.EventReady, runtime.EventSilent:
 				return nil
 			case runtime.EventBuildFailed:
-				return fail(lifecycle.ErrSource, "it cannot be built:%s", problems(e.Problems))
+				return fail(lifecycle.ErrSource, "%w", &runtime.BuildError{Problems: e.Problems})
 			case runtime.EventParked:
-				return fail(lifecycle.ErrSource, "it does not stay up: %s", e.Reason)
+				return fail(lifecycle.ErrSource, "%w: %s", runtime.ErrCrashed, e.Reason)
 			}
 		case err := <-p.ended:
 			p.ended <- err
@@ -277,17 +276,9 @@ func (p *process) ready(ctx context.Context) error {
 	}
 }
 
-// problems are one line each.
-func problems(list []runtime.Problem) string {
-	var b strings.Builder
-	for _, p := range list {
-		b.WriteString("\n  ")
-		if p.File != "" {
-			fmt.Fprintf(&b, "%s:%d:%d: ", p.File, p.Line, p.Column)
-		}
-		b.WriteString(p.Message)
-	}
-	return b.String()
+// failed is why the image does not run here.
+func (p *process) failed(class, err error) error {
+	return &lifecycle.Error{Op: "run", On: "image " + p.request.Workload.Image, Class: class, Err: err}
 }
 
 // Serve implements takeover.Process.
@@ -331,7 +322,13 @@ func (p *process) Connected(pod types.UID) bool {
 }
 
 // Restart implements takeover.Process.
-func (p *process) Restart(ctx context.Context) error { return p.local.Restart(ctx) }
+func (p *process) Restart(ctx context.Context) error {
+	err := p.local.Restart(ctx)
+	if _, unbuilt := errors.AsType[*runtime.BuildError](err); unbuilt || errors.Is(err, runtime.ErrCrashed) {
+		err = p.failed(lifecycle.ErrSource, err)
+	}
+	return err
+}
 
 // State implements takeover.Process.
 func (p *process) State() runtime.State { return p.local.State() }
