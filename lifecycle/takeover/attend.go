@@ -75,7 +75,7 @@ func (s *Session) attend(ctx context.Context) error {
 				s.Log.Warn("compare the working tree with the receipt", "err", err)
 				compare = s.Clock.After(againAfter) // there may be no other edit
 			} else if same {
-				s.emit(Event{Type: EventWarning, Reason: "the working tree is as the receipt says again"})
+				s.emit(Event{Type: EventUnedited, Reason: "the working tree is as the receipt says again; handing back"})
 				return errAsked
 			}
 		}

@@ -55,6 +55,9 @@ const (
 	EventLeaseLost EventType = "lease-lost"
 	// EventWarning: something a person should know: Event.Reason.
 	EventWarning EventType = "warning"
+	// EventUnedited: the images of the working tree are the receipt's again, by which
+	// everything is handed back: Event.Reason.
+	EventUnedited EventType = "unedited"
 	// EventRestored: a workload's spec is as it was: Event.Outcome, Event.Kept.
 	EventRestored EventType = "restored"
 	// EventAgentsGone: no pod of a workload has the agent any more.
@@ -73,7 +76,7 @@ const (
 // EventTypes returns all types of event, in the order of a session.
 func EventTypes() []EventType {
 	return []EventType{EventStarted, EventStep, EventPlanned, EventPublished, EventLeaseAcquired, EventRecorded, EventForwards, EventReady, EventDiverted, EventWaiting, EventServing,
-		EventProcess, EventConnection, EventHeld, EventLeaseLost, EventWarning, EventRestored, EventAgentsGone, EventStopped, EventForgotten, EventReturned, EventFinished}
+		EventProcess, EventConnection, EventHeld, EventLeaseLost, EventWarning, EventUnedited, EventRestored, EventAgentsGone, EventStopped, EventForgotten, EventReturned, EventFinished}
 }
 
 // Event is one thing that happened to a session. It carries no value of an
@@ -154,12 +157,17 @@ func finished(err error) Event {
 
 // Pods counts the pods of a workload.
 type Pods struct {
-	// Wanted is how many there are to be, Agents how many have the agent, Connected
-	// how many of those are served from here, Others how many have the original.
-	Wanted    int `json:"wanted"`
-	Agents    int `json:"agents"`
+	// Wanted is how many there are to be, Agents how many have the agent, and Others how
+	// many have the original.
+	Wanted int `json:"wanted"`
+	Agents int `json:"agents"`
+	// Connected is how many with the agent are served from here, without those that
+	// terminate.
 	Connected int `json:"connected"`
 	Others    int `json:"others"`
+	// AgentsEnding and OthersEnding are how many of Agents and of Others terminate.
+	AgentsEnding int `json:"agentsEnding,omitempty"`
+	OthersEnding int `json:"othersEnding,omitempty"`
 }
 
 // Sink receives events, from one goroutine at a time. It should return quickly: the

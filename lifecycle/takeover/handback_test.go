@@ -120,6 +120,9 @@ func TestHandsBackByItself(t *testing.T) {
 	if err := <-s.ended; err != nil {
 		t.Error(err)
 	}
+	if s.count(takeover.EventUnedited) != 1 || s.warned("as the receipt says") {
+		t.Errorf("what was asked for is said as %v", s.types())
+	}
 	s.Whole(s.before)
 }
 

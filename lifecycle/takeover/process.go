@@ -78,7 +78,7 @@ func (s *Session) startRequest(p *part) StartRequest {
 
 // connections says how many agents are connected, if that changed.
 func (s *Session) connections(p *part, connected, agents int) {
-	text := fmt.Sprintf("%d of %d agents are connected", connected, agents)
+	text := connectedLine(connected, agents)
 	s.mu.Lock()
 	same := p.connections == text
 	p.connections = text
@@ -91,6 +91,17 @@ func (s *Session) connections(p *part, connected, agents int) {
 	case s.unsure <- struct{}{}:
 	default:
 	}
+}
+
+// connectedLine is how many agents are connected, for people.
+func connectedLine(connected, agents int) string {
+	switch {
+	case agents == 0:
+		return "no agent is connected, and none is there"
+	case connected == 0:
+		return fmt.Sprintf("no agent is connected, of %d", agents)
+	}
+	return fmt.Sprintf("%d of %d agents are connected", connected, agents)
 }
 
 // forwarded keeps and tells where Services are.

@@ -44,9 +44,10 @@ type rollout struct {
 	complete bool
 	wanted   int
 	// agents are the pods whose container has the agent, terminating ones too;
-	// leaving are those of them that terminate. others counts the pods without it.
-	agents, leaving []types.UID
-	others          int
+	// leaving are those of them that terminate. others counts the pods without it, and
+	// othersEnding those of them that terminate.
+	agents, leaving      []types.UID
+	others, othersEnding int
 	// unpulled is why nodes do not get the agent's image; empty if they do.
 	unpulled string
 	// why is the first thing that keeps a pod from being ready, for people.
@@ -89,6 +90,9 @@ func judge(deployment *appsv1.Deployment, pods []corev1.Pod, d divert.Diversion)
 		}
 		if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == d.Container && d.IsAgent(c.Image) }) {
 			o.others++
+			if p.DeletionTimestamp != nil {
+				o.othersEnding++
+			}
 			continue
 		}
 		o.agents = append(o.agents, p.UID)
@@ -148,9 +152,9 @@ func notTaken(n Pods) string {
 	switch {
 	case n == Pods{}:
 		return notLooked
-	case n.Others > 0 || n.Agents < n.Wanted:
+	case n.Others > 0 || n.Agents-n.AgentsEnding < n.Wanted:
 		return "not all of its pods were replaced"
-	case n.Connected < n.Agents:
+	case n.Connected < n.Agents-n.AgentsEnding:
 		return "its pods were replaced, and not all of them were served from here"
 	}
 	return "its pods were replaced and served from here, and not all of them were ready"
@@ -200,9 +204,9 @@ func (s *Session) awaitPods(ctx context.Context, p *part, done func(rollout) (bo
 }
 
 func (s *Session) count(p *part, o rollout) Pods {
-	n := Pods{Wanted: o.wanted, Agents: len(o.agents), Others: o.others}
+	n := Pods{Wanted: o.wanted, Agents: len(o.agents), Others: o.others, AgentsEnding: len(o.leaving), OthersEnding: o.othersEnding}
 	for _, uid := range o.agents {
-		if p.process != nil && p.process.Connected(uid) {
+		if !slices.Contains(o.leaving, uid) && p.process != nil && p.process.Connected(uid) {
 			n.Connected++
 		}
 	}

@@ -76,7 +76,7 @@ func restore(o deployment, d Diversion) (_ Restoration, err error) {
 		return Restoration{Outcome: OutcomeReplaced, Reason: fmt.Sprintf("%s has no container %q any more", d.Subject, d.Container)}, nil
 	}
 	ops := []operation{test("/metadata/uid", d.UID), test("/metadata/generation", o.Generation), test(at(i, "/name"), d.Container)}
-	r := Restoration{Outcome: OutcomeWhole, Reason: "nothing of the agent is there"}
+	r := Restoration{Outcome: OutcomeWhole, Reason: "its spec has nothing of the agent"}
 	if another(c.Image, d.Agent) {
 		return Restoration{Outcome: OutcomeReplaced, Reason: fmt.Sprintf("container %q of %s runs %s, which is the agent of another session", d.Container, d.Subject, c.Image)}, nil
 	}
