@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,7 +26,12 @@ needs its own completion to be set up: kubectl completion --help.`,
 		Example: `  # Complete kubectl pharos in every shell in which kubectl completes itself
   kubectl pharos completion >~/.local/bin/kubectl_complete-pharos
   chmod 755 ~/.local/bin/kubectl_complete-pharos`,
-		Args: noArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("one script is for every shell: leave out %q. Write what this prints to kubectl_complete-pharos in a folder of your PATH, executable, and set up kubectl's own completion: kubectl completion --help", args[0])
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
 			_, err := s.Out.Write([]byte(completionScript))
 			return err

@@ -127,7 +127,7 @@ func (o *takeoverOptions) run(cmd *cobra.Command) error {
 	if joined && o.detach {
 		return o.joinedAlready(ctx, client)
 	}
-	return o.end(o.watch(ctx, client, observer{detach: o.detach}))
+	return o.end(o.watch(ctx, client, observer{detach: o.detach, joined: joined}))
 }
 
 // joinedAlready says how a session is that ran already, and waits until it serves. What

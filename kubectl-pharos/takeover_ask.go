@@ -201,19 +201,41 @@ from Secrets are masked.`,
 			if err != nil {
 				return err
 			}
-			return seenEnough(client.Logs(cmd.Context(), follow, func(l guardian.LogLine) { linef(s.Out, "%s | %s", l.Source, l.Text) }))
+			return seenEnough(s.logs(cmd.Context(), client, follow))
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until the takeover ends")
 	return cmd
 }
 
+// logs prints what was printed so far, and with follow what comes. That there is nothing
+// yet is said, too: it looks like a command that does not work.
+func (s *shared) logs(ctx context.Context, client *guardian.Client, follow bool) error {
+	printed := false
+	if follow {
+		if err := client.Logs(ctx, false, func(guardian.LogLine) { printed = true }); err != nil {
+			return err
+		}
+		if !printed {
+			linef(s.ErrOut, "nothing was printed yet; what comes is shown")
+		}
+	}
+	err := client.Logs(ctx, follow, func(l guardian.LogLine) {
+		printed = true
+		linef(s.Out, "%s | %s", l.Source, l.Text)
+	})
+	if err == nil && !follow && !printed {
+		linef(s.ErrOut, "nothing was printed yet")
+	}
+	return err
+}
+
 func newTakeoverAttach(s *shared) *cobra.Command {
 	return &cobra.Command{
 		Use:   "attach",
 		Short: "Watch the takeover of this checkout",
-		Long: `Watch the takeover of this checkout, as the command does that began it. Ctrl-C once
-leaves it, Ctrl-C twice hands everything back.`,
+		Long: `Watch the takeover of this checkout, as the command does that began it. What happened
+before is shown with its time. Ctrl-C once leaves it, Ctrl-C twice hands everything back.`,
 		Example: `  kubectl pharos takeover attach`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -221,7 +243,7 @@ leaves it, Ctrl-C twice hands everything back.`,
 			if err != nil {
 				return err
 			}
-			return s.end(s.watch(cmd.Context(), client, observer{}))
+			return s.end(s.watch(cmd.Context(), client, observer{joined: true}))
 		},
 	}
 }

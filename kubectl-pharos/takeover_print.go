@@ -16,9 +16,14 @@ import (
 // takeoverProgress writes the events of a session as lines.
 type takeoverProgress struct {
 	w io.Writer
+	// since is from when on it is watched: what was before is said with its time, since
+	// it may be long over. Zero for who saw the beginning.
+	since time.Time
 
 	mu   sync.Mutex
 	said map[string]string // what was said last about each workload's pods and forwards
+	at   time.Time         // of what is said now
+	back map[string]bool   // the workloads that have been put back
 	last *takeover.Event   // that of the end
 }
 
@@ -29,12 +34,27 @@ func (p *takeoverProgress) line(text string) {
 }
 
 // log shows a line that a process has printed.
-func (p *takeoverProgress) log(l guardian.LogLine) { p.line(l.Source + " | " + l.Text) }
+func (p *takeoverProgress) log(l guardian.LogLine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = l.Time
+	p.say("%s | %s", l.Source, l.Text)
+}
+
+// say writes a line about something that happened at p.at.
+func (p *takeoverProgress) say(format string, args ...any) {
+	before := ""
+	if p.at.Before(p.since) {
+		before = instant(p.at) + " "
+	}
+	linef(p.w, "%s", before+fmt.Sprintf(format, args...))
+}
 
 func (p *takeoverProgress) event(e takeover.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	say := func(format string, args ...any) { linef(p.w, format, args...) }
+	p.at = e.Time
+	say := p.say
 	switch e.Type {
 	case takeover.EventStarted:
 		if e.Resumed {
@@ -53,6 +73,7 @@ func (p *takeoverProgress) event(e takeover.Event) {
 	case takeover.EventReady:
 		say("%s: ready on this machine", e.Workload)
 	case takeover.EventDiverted:
+		p.returning(e.Workload, false)
 		say("%s: diverted", e.Workload)
 	case takeover.EventWaiting:
 		p.waiting(e)
@@ -72,7 +93,10 @@ func (p *takeoverProgress) event(e takeover.Event) {
 		say("LOST THE LEASE: %s", e.Reason)
 	case takeover.EventWarning:
 		say("warning: %s", strings.TrimPrefix(e.Workload+": "+e.Reason, ": "))
+	case takeover.EventUnedited:
+		say("%s", e.Reason)
 	case takeover.EventRestored:
+		p.returning(e.Workload, true)
 		say("%s: %s", e.Workload, restoredLine(e))
 	case takeover.EventAgentsGone:
 		say("%s: no pod has the agent any more", e.Workload)
@@ -83,13 +107,50 @@ func (p *takeoverProgress) event(e takeover.Event) {
 	}
 }
 
+// returning keeps whether a workload has been put back.
+func (p *takeoverProgress) returning(workload string, is bool) {
+	if p.back == nil {
+		p.back = map[string]bool{}
+	}
+	p.back[workload] = is
+}
+
 // waiting says what is waited for.
 func (p *takeoverProgress) waiting(e takeover.Event) {
 	text := e.Reason
 	if e.Pods != nil && text == "" {
-		text = fmt.Sprintf("%d of %d pods have the agent, %d are served from here, %d are the original's", e.Pods.Agents, e.Pods.Wanted, e.Pods.Connected, e.Pods.Others)
+		text = podsLine(*e.Pods, p.back[e.Workload])
 	}
 	p.once(e.Workload, strings.TrimPrefix(e.Workload+": "+text, ": "))
+}
+
+// podsLine counts the pods of a workload, of one that has been put back those of the
+// original first. Pods that terminate are no part of how many there are to be.
+func podsLine(n takeover.Pods, back bool) string {
+	agents, others := n.Agents-n.AgentsEnding, n.Others-n.OthersEnding
+	var text string
+	switch {
+	case back:
+		text = fmt.Sprintf("%d of %d pods have the original again", others, n.Wanted)
+		if agents > 0 {
+			text += fmt.Sprintf(", %d still the agent", agents)
+		}
+	default:
+		text = fmt.Sprintf("%d of %d pods have the agent", agents, n.Wanted)
+		if agents > 0 {
+			text += fmt.Sprintf(", of which %d are served from here", n.Connected)
+		}
+		if others > 0 {
+			text += fmt.Sprintf("; %d still have the original", others)
+		}
+	}
+	if n.AgentsEnding > 0 {
+		text += fmt.Sprintf("; %d with the agent terminate", n.AgentsEnding)
+	}
+	if n.OthersEnding > 0 {
+		text += fmt.Sprintf("; %d with the original terminate", n.OthersEnding)
+	}
+	return text
 }
 
 // forwards says where Services are, and which of them do not work.
@@ -118,7 +179,7 @@ func (p *takeoverProgress) once(about, text string) {
 		p.said = map[string]string{}
 	}
 	p.said[about] = text
-	linef(p.w, "%s", text)
+	p.say("%s", text)
 }
 
 func restoredLine(e takeover.Event) string {

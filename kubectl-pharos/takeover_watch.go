@@ -26,6 +26,9 @@ type observer struct {
 	detach bool
 	// since leaves out the events before.
 	since time.Time
+	// joined says that the session ran already: what it has done before is said with its
+	// time.
+	joined bool
 }
 
 // watch shows what happens to a session until that ends, until somebody has seen enough,
@@ -38,6 +41,9 @@ func (s *shared) watch(ctx context.Context, client *guardian.Client, how observe
 	defer leave(nil)
 
 	p := &takeoverProgress{w: s.ErrOut}
+	if how.joined {
+		p.since = time.Now()
+	}
 	served := make(chan struct{}, 1)
 	logs := make(chan struct{})
 	go func() {
