@@ -100,6 +100,30 @@ func TestLeaseOfATakeoverIsNotReleased(t *testing.T) {
 	}
 }
 
+// Who breaks the lease of a takeover is told that its workloads stay diverted, and what
+// puts them back.
+func TestBreakLeaseOfATakeover(t *testing.T) {
+	t.Parallel()
+	dir, ns, _ := leftTakenOver(t, false)
+	c := devtest.Cluster(t)
+	kubeconfig := devtest.Kubeconfig(t, c.Config())
+	if code, _, errOut := plugin(t, kubeconfig, "lease", "break", "--repo", dir, "--reason", "a hotfix", "--dry-run"); code != exitDone || !strings.Contains(errOut, "Deployment "+ns+"/api would stay diverted") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	code, out, errOut := plugin(t, kubeconfig, "lease", "break", "--repo", dir, "--reason", "a hotfix", "--output", "json")
+	for _, text := range []string{"Deployment " + ns + "/api is still diverted", "takeover of ann@desk", "The controller of target devbox puts it back", "kubectl pharos handback --force --reason TEXT"} {
+		if code != exitDone || !strings.Contains(errOut, text) {
+			t.Errorf("it lacks %q: exit code %d: %s", text, code, errOut)
+		}
+	}
+	if !strings.Contains(out, `"takeover": {`) {
+		t.Errorf("a program is not told: %s", out)
+	}
+	if image := imageIn(t, c, ns); image != agentImage {
+		t.Errorf("the image is %s", image)
+	}
+}
+
 // Who wants to deliver while somebody has a takeover is told how that is handed back, and
 // not to release its lease.
 func TestHeldByATakeover(t *testing.T) {

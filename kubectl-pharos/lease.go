@@ -182,6 +182,8 @@ type leaseAnswer struct {
 	Pending []lease.Pending `json:"pending,omitempty"` // not as it is declared
 	Others  []string        `json:"others,omitempty"`  // what keeps it from that
 	Wrong   []string        `json:"wrong,omitempty"`   // why the target has not come back
+	// Takeover is the one whose lease was broken: its workloads are still diverted.
+	Takeover *takeoverFields `json:"takeover,omitempty"`
 	failure
 }
 

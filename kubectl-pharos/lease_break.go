@@ -10,6 +10,7 @@ import (
 	"github.com/pharos-dev/pharos/lease"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
+	"github.com/pharos-dev/pharos/lifecycle/takeover/journal"
 )
 
 type leaseBreakOptions struct {
@@ -30,7 +31,8 @@ func newLeaseBreak(s *shared) *cobra.Command {
 Its holder finds out at the next renewal, or before the next write: it stops there, and
 is told who did so, when and why. A delivery so ends in the middle, and the next one
 finishes it. What kept Argo CD away is opened, and what was changed meanwhile goes back
-to what was delivered last. Who broke a lease and why stands in kubectl pharos lease
+to what was delivered last. What was taken over stays diverted until the controller or
+Argo CD puts it back, or kubectl pharos handback --force. Who broke a lease and why stands in kubectl pharos lease
 show. It exits with 1 if nobody has the lease.`,
 		Example: `  kubectl pharos lease break --reason "a hotfix has to go out, and ann is on holiday"
 
@@ -65,16 +67,21 @@ func (o *leaseBreakOptions) run(ctx context.Context) error {
 		return err
 	}
 	a := leaseAnswer{DryRun: dryRun}
-	line, err := o.breakLease(ctx, m, t.Name, so.Actor, &a)
+	before, err := m.Inspect(ctx)
+	if err != nil {
+		return lifecycle.TargetError(err)
+	}
+	taken := takeoverOn(ctx, t, so, before)
+	line, err := o.breakLease(ctx, m, before, t.Name, so.Actor, &a)
+	if err == nil {
+		a.Takeover = taken
+		o.sayTaken(t, taken, a.DryRun)
+	}
 	return errors.Join(err, o.printAnswer(ctx, o.output, t.Name, a, line, err))
 }
 
 // breakLease fills in the answer.
-func (o *leaseBreakOptions) breakLease(ctx context.Context, m *lease.Manager, target, actor string, a *leaseAnswer) (string, error) {
-	now, err := m.Inspect(ctx)
-	if err != nil {
-		return "", lifecycle.TargetError(err)
-	}
+func (o *leaseBreakOptions) breakLease(ctx context.Context, m *lease.Manager, now lease.State, target, actor string, a *leaseAnswer) (string, error) {
 	a.leaseFields = leaseOf(now)
 	if o.holder != "" && now.Held && now.Holder != o.holder {
 		other := &lease.HeldError{Target: target, State: now, Now: now.Now}
@@ -106,6 +113,31 @@ func (o *leaseBreakOptions) breakLease(ctx context.Context, m *lease.Manager, ta
 
 func nothingToBreak(target string, now lease.State) error {
 	return notSo("there is nothing to break: the lease of target %q is %s", target, leaseLine(now))
+}
+
+// sayTaken says what a lease leaves behind that was a takeover's: breaking it puts back
+// nothing.
+func (o *leaseBreakOptions) sayTaken(t standard.Target, taken *takeoverFields, dryRun bool) {
+	if taken == nil {
+		return
+	}
+	stays := "is still diverted"
+	if dryRun {
+		stays = "would stay diverted"
+	}
+	for _, w := range taken.Workloads {
+		if w.State == journal.Diverting {
+			linef(o.ErrOut, "%s %s: its lease was that of the takeover of %s, which serves nothing more then", w.Workload, stays, taken.User)
+		}
+	}
+	if taken.Unknown != "" {
+		linef(o.ErrOut, "it was the lease of a takeover of %s, whose workloads may still be diverted: %s", taken.User, taken.Unknown)
+	}
+	back := "The controller of target " + t.Name + " puts it back, if one runs"
+	if t.Deliver.ArgoCD != nil {
+		back = "Argo CD puts it back, where it heals itself"
+	}
+	linef(o.ErrOut, "%s. To do it now: kubectl pharos handback --force --reason TEXT", back)
 }
 
 // say says what was opened.
