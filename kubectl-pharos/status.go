@@ -29,7 +29,8 @@ func newStatus(s *shared) *cobra.Command {
 
 The exit code is 1 unless the target is healthy, undrifted, and at the receipt
 that was applied last, whichever commit that is: what HEAD has beyond it is said,
-and is no fault of the target.`,
+and is no fault of the target. What a takeover has changed is shown as that, and is no
+drift as long as the takeover has the lease; what else was changed is.`,
 		Example: `  kubectl pharos status
 
   # Only the commit that is live
@@ -53,6 +54,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.Deliverer = pastTakeover{l.Deliverer, t, so, l.Lease}
 	st, err := l.Status(ctx)
 	if err != nil {
 		return err

@@ -274,6 +274,10 @@ type ObserveRequest struct {
 	// after it was applied; objects that differ from it are drifted. Nil skips
 	// the comparison.
 	Seen []receipt.Seen
+	// Known has an object that differs from Seen be compared once more, as what it
+	// returns: the object without what is known to be changed for now. It has to be
+	// without a side effect. Nil compares objects as they are.
+	Known func(o receipt.Object, live []byte) ([]byte, error)
 	// Progress is called by Wait whenever what it waits for changes; may be nil.
 	Progress func(Observation)
 	// Guard is called right before every write that Wait has to make to move on

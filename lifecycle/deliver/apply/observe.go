@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pharos-dev/pharos/internal/keys"
+	"github.com/pharos-dev/pharos/internal/objectjson"
 	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/receipt"
 )
@@ -157,10 +158,34 @@ func (v *view) observation() (lifecycle.Observation, error) {
 		case b.UID != seen.UID:
 			o.Drifted = append(o.Drifted, lifecycle.ObjectStatus{Object: obj, Reason: "it was deleted and created anew"})
 		default:
+			if known, err := v.isKnown(obj, held, b); err != nil {
+				return o, err
+			} else if known {
+				continue
+			}
 			o.Drifted = append(o.Drifted, lifecycle.ObjectStatus{Object: obj, Reason: driftReason(held, v.manager)})
 		}
 	}
 	return o, nil
+}
+
+// isKnown says whether an object is as it was seen, but for what is known to be changed.
+func (v *view) isKnown(o receipt.Object, held object, before receipt.Seen) (bool, error) {
+	if v.r.Known == nil {
+		return false, nil
+	}
+	live, err := objectjson.Encode(held)
+	if err == nil {
+		live, err = v.r.Known(o, live)
+	}
+	if err == nil {
+		held, err = objectjson.Decode(live)
+	}
+	if err != nil {
+		return false, &lifecycle.Error{Op: "tell what is known to be changed of", On: lifecycle.ObjectName(o), Err: err}
+	}
+	seen, err := seenOf(o, held, v.manager)
+	return seen == before, err
 }
 
 // seenOf is what a receipt's outcome keeps of an object that the target holds.

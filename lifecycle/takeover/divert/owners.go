@@ -112,11 +112,25 @@ func (p *plan) owners(values []Value) {
 // another image would be in conflict with the takeover. Nil if there is nothing to
 // give back.
 func disown(o deployment, d Diversion) ([]byte, error) {
+	now, err := disowned(o, d)
+	if err != nil {
+		return nil, err
+	}
+	ops := changes(o.entries(), now)
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(append([]operation{test("/metadata/uid", d.UID)}, ops...))
+}
+
+// disowned are the entries as disown has them: those that there are in the same order,
+// also where nothing is left of one, and then those that come back.
+func disowned(o deployment, d Diversion) ([]entry, error) {
 	was, err := parse("as it was", d.Original)
 	if err != nil {
 		return nil, err
 	}
-	before, now := o.entries(), o.copyOfEntries()
+	now := o.copyOfEntries()
 	index, _ := o.container(d.Container)
 	for _, v := range d.Values {
 		path := elements(d.Container, v.Field)
@@ -134,11 +148,7 @@ func disown(o deployment, d Diversion) ([]byte, error) {
 			}
 		}
 	}
-	ops := changes(before, now)
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(append([]operation{test("/metadata/uid", d.UID)}, ops...))
+	return now, nil
 }
 
 // changes are the operations that make the entries what they are to be, under the
