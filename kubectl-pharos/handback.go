@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,9 @@ type handbackAnswer struct {
 	Aside     []string             `json:"aside,omitempty"`
 	Workloads []handbackedWorkload `json:"workloads,omitempty"`
 	failure
+
+	// goesOn says that the takeover has other workloads still.
+	goesOn bool
 }
 
 type handbackedWorkload struct {
@@ -122,7 +126,7 @@ func (o *handbackOptions) run(ctx context.Context) error {
 	a := handbackAnswer{}
 	target, err := o.handBack(ctx, &a)
 	if err == nil {
-		a.HandedBack = len(o.names) == 0 && !o.dryRun
+		a.HandedBack = !a.goesOn && !o.dryRun
 	}
 	return errors.Join(err, o.print(ctx, target, a, err))
 }
@@ -150,7 +154,11 @@ func (o *handbackOptions) handBack(ctx context.Context, a *handbackAnswer) (targ
 		return "", err
 	}
 	a.Session = st.Session
-	err = o.ask(ctx, client, a)
+	named, err := st.Find(o.names...)
+	if err != nil {
+		return st.Target, usage(err)
+	}
+	err = o.ask(ctx, client, a, named)
 	if errors.Is(err, guardian.ErrEnded) && ctx.Err() == nil {
 		linef(o.ErrOut, "%v: what it has left is handed back from here", err)
 		return o.finish(ctx, folder, a)
@@ -158,29 +166,55 @@ func (o *handbackOptions) handBack(ctx context.Context, a *handbackAnswer) (targ
 	return st.Target, err
 }
 
-// ask has the process of the takeover hand back, and shows what that does.
-func (o *handbackOptions) ask(ctx context.Context, client *guardian.Client, a *handbackAnswer) error {
+// toTell is for how long the events of what has been handed back are waited for.
+const toTell = 5 * time.Second
+
+// ask has the process of the takeover hand these workloads back, and shows what that does.
+func (o *handbackOptions) ask(ctx context.Context, client *guardian.Client, a *handbackAnswer, named []takeover.WorkloadStatus) error {
 	p := &takeoverProgress{w: o.ErrOut}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	shown := make(chan struct{})
-	since := time.Now()
+	shown, told := make(chan struct{}), make(chan struct{})
+	since, left := time.Now(), len(named)
 	go func() {
 		defer close(shown)
 		_ = client.Attach(watching, nil, func(l guardian.Line) error { // what comes of it is the answer
-			if l.Event != nil && !l.Event.Time.Before(since) {
-				p.event(*l.Event)
-				a.note(*l.Event)
+			if l.Event == nil || l.Event.Time.Before(since) {
+				return nil
+			}
+			p.event(*l.Event)
+			a.note(*l.Event)
+			if l.Event.Type == takeover.EventRestored && slices.ContainsFunc(named, func(w takeover.WorkloadStatus) bool { return w.Workload == l.Event.Workload }) {
+				if left--; left == 0 {
+					close(told)
+				}
 			}
 			return nil
 		})
 	}()
 	err := client.HandBack(ctx, o.names...)
-	if err != nil || len(o.names) > 0 {
+	goesOn := err == nil && len(o.names) > 0 && hasMore(ctx, client)
+	if goesOn {
+		// The answer may be faster than what it is about.
+		select {
+		case <-told:
+		case <-shown:
+		case <-time.After(toTell):
+		}
+	}
+	if err != nil || goesOn {
 		stop()
 	}
 	<-shown
+	a.goesOn = goesOn
 	return err
+}
+
+// hasMore says whether a takeover goes on with other workloads. What has none left ends by
+// itself.
+func hasMore(ctx context.Context, client *guardian.Client) bool {
+	st, err := client.Status(ctx)
+	return err == nil && len(st.Workloads) > 0
 }
 
 // finish hands a session back whose process is gone.
@@ -249,7 +283,13 @@ func (a *handbackAnswer) note(e takeover.Event) {
 
 func (o *handbackOptions) print(ctx context.Context, target string, a handbackAnswer, err error) error {
 	if o.output.human() {
-		if err == nil && !o.dryRun {
+		switch {
+		case err != nil || o.dryRun:
+		case a.goesOn:
+			for _, w := range a.Workloads {
+				linef(o.Out, "%s: handed back; the takeover goes on without it", w.Workload)
+			}
+		default:
 			linef(o.Out, "%s: handed back", target)
 		}
 		return nil

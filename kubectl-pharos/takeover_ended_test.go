@@ -39,6 +39,11 @@ func TestTakenBackIsTold(t *testing.T) {
 	checkedOut(t, dir, ns)
 	kubeconfig := devtest.Kubeconfig(t, devtest.Cluster(t).Config())
 	commands := [][]string{{"status"}, {"takeover", "status"}}
+	// A dry run says the same, since a takeover would do nothing of what it would say else.
+	dryRun := []string{"takeover", "--dry-run", "--repo", dir}
+	if code, out, errOut := plugin(t, kubeconfig, dryRun...); code != exitBlocked || out != "" || !strings.Contains(errOut, "was interrupted here: session S1\n"+interruptedNext) {
+		t.Errorf("a dry run before: exit code %d: %s%s", code, out, errOut)
+	}
 	for _, command := range commands {
 		if code, out, errOut := plugin(t, kubeconfig, append(command, "--repo", dir)...); code != exitNotSo || !strings.Contains(errOut, "was interrupted here: session S1\n"+interruptedNext) {
 			t.Errorf("%v before: exit code %d: %s%s", command, code, out, errOut)
@@ -48,6 +53,9 @@ func TestTakenBackIsTold(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	want := regexp.MustCompile(`takeover of target devbox is over: \S+@\S+ took the target back at 20\S+Z: her laptop is gone\nClear up what is left of it in this checkout: kubectl pharos handback\.`)
+	if code, out, errOut := plugin(t, kubeconfig, dryRun...); code != exitBlocked || out != "" || !want.MatchString(errOut) {
+		t.Errorf("a dry run: exit code %d: %s%s", code, out, errOut)
+	}
 	for i, command := range commands {
 		if code, out, errOut := plugin(t, kubeconfig, append(command, "--repo", dir)...); code != exitNotSo || !want.MatchString(errOut) || strings.Contains(errOut, "interrupted") {
 			t.Errorf("%v: exit code %d: %s%s", command, code, out, errOut)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,6 +62,11 @@ func TestTakeoverRestartForPrograms(t *testing.T) {
 	t.Parallel()
 	s := hollowTakeover(t, fmt.Sprintf(`{go: {}, env: [PORT], ports: [{port: 8080, local: %d, env: PORT}]}`, freePort(t)))
 	s.write("main.go", s.program("edited"))
+	for _, args := range [][]string{{"takeover", "nobody", "--dry-run"}, {"takeover", "nobody"}} {
+		if out, code := s.run(args...); code != exitUsage || !strings.Contains(out, "there are deploy/api") {
+			t.Errorf("%v: exit code %d\n%s", args, code, out)
+		}
+	}
 	watching := s.follow("takeover", "--timeout", "1h")
 	watching.await("edited listens")
 	before := s.status()
@@ -95,8 +101,16 @@ func TestTakeoverRestartForPrograms(t *testing.T) {
 	if got := s.restart(exitUsage, "nobody"); got.Session != before.Session || got.Reason == "" || got.ExitCode != exitUsage || !strings.Contains(got.Error, `"nobody"`) {
 		t.Errorf("of what there is not it prints %+v", got)
 	}
-	if out, code := s.run("handback"); code != exitDone {
-		t.Errorf("handback: exit code %d\n%s", code, out)
+	if out, code := s.run("handback", "nobody"); code != exitUsage || !strings.Contains(out, `"nobody"; it has `+s.ns+"/api") {
+		t.Errorf("handback of what there is not: exit code %d\n%s", code, out)
+	}
+	// Who names all there is hands all of it back, and is told so.
+	cmd := exec.CommandContext(t.Context(), program, "handback", "api", "--output", "json")
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
+	out, err := cmd.Output()
+	var answer handbackAnswer
+	if err := errors.Join(err, json.Unmarshal(out, &answer)); err != nil || !answer.HandedBack || len(answer.Workloads) != 1 || answer.Workloads[0].Workload != "Deployment "+s.ns+"/api" {
+		t.Errorf("handback: %v\n%s", err, out)
 	}
 	watching.end()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pharos-dev/pharos/catalogue/source"
+	"github.com/pharos-dev/pharos/lifecycle"
 	"github.com/pharos-dev/pharos/lifecycle/standard"
 	"github.com/pharos-dev/pharos/lifecycle/takeover"
 	"github.com/pharos-dev/pharos/lifecycle/takeover/guardian"
@@ -79,6 +80,9 @@ func given(cmd *cobra.Command) (args []string) {
 
 // try says what would be taken over.
 func (o *takeoverOptions) try(ctx context.Context, repo *source.Repository, t standard.Target, so standard.Options) error {
+	if left := leftHere(ctx, workstation.Folder(repo), o.onTarget); left != nil {
+		return &lifecycle.BlockedError{Reason: left.String()} // nothing else would be taken over
+	}
 	c, err := o.takeoverConfig(repo, t, so, o.takeoverFlags, nil)
 	if err != nil {
 		return err

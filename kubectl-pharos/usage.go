@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pharos-dev/pharos/lifecycle/takeover"
 )
 
 // explainUsage has mistakes in flags and arguments found before any work, and told as
@@ -94,7 +96,8 @@ func guess(cmd *cobra.Command, args []string) []string {
 // for the name of something. Before the refusal it may well have been one.
 func meant(cmd *cobra.Command, args []string, err error) error {
 	guesses := guess(cmd, args)
-	if exitCode(err) != exitBlocked || len(guesses) == 0 {
+	refused := exitCode(err) == exitBlocked || errors.Is(err, takeover.ErrUnknownWorkload)
+	if !refused || len(guesses) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w\nIf a command was meant: %s %s", err, cmd.CommandPath(), strings.Join(guesses, " or "))

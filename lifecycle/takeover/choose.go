@@ -27,7 +27,7 @@ func (s *selection) choose(names []string) {
 	for _, name := range names {
 		found := s.named(name)
 		if len(found) == 0 {
-			s.block(Block{Subject: name, Reason: "no Deployment or image of the live receipt is called so" + s.others(), Next: "Name one of them, or none for those that the working tree changes."})
+			s.block(Block{Subject: name, Reason: "no Deployment or image of the live receipt is called so" + s.others(), Next: "Name one of them, or none for those that the working tree changes.", unknown: true})
 		}
 		for _, i := range found {
 			s.objects[i].chosen = true

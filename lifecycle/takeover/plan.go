@@ -3,6 +3,7 @@ package takeover
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -112,6 +113,9 @@ type Block struct {
 	Paths []string `json:"paths,omitempty"`
 	// Next is what helps, one line.
 	Next string `json:"next,omitempty"`
+
+	// unknown says that it is a name that nothing is called by.
+	unknown bool
 }
 
 // Unchanged says that there is nothing to take over: the working tree's images are
@@ -135,7 +139,7 @@ func (p Plan) Err() error {
 var ErrUnchanged = errors.New("there is nothing to take over")
 
 // RefusedError has all that stands in the way of a takeover. It is a
-// lifecycle.ErrBlocked.
+// lifecycle.ErrBlocked, or ErrUnknownWorkload if it has a name that nothing is called by.
 type RefusedError struct {
 	Target  string
 	Blocked []Block
@@ -160,5 +164,10 @@ func (e *RefusedError) Error() string {
 	return b.String()
 }
 
-// Is reports that a RefusedError is a lifecycle.ErrBlocked.
-func (e *RefusedError) Is(target error) bool { return target == lifecycle.ErrBlocked }
+// Is reports that a RefusedError is a lifecycle.ErrBlocked, or ErrUnknownWorkload.
+func (e *RefusedError) Is(target error) bool {
+	if slices.ContainsFunc(e.Blocked, func(b Block) bool { return b.unknown }) {
+		return target == ErrUnknownWorkload
+	}
+	return target == lifecycle.ErrBlocked
+}

@@ -63,7 +63,7 @@ func (s *Session) tryTaken(ctx context.Context) *Block {
 	b := &Block{Subject: "target " + d.Target, Reason: fmt.Sprintf("it is taken over by %s since %s", d.User, began), Next: "Hand it back in their stead: kubectl pharos handback --force --reason TEXT"}
 	if own, err := s.Pending(); err == nil && own.Session == d.Session {
 		b.Reason = "it is taken over from this checkout since " + began
-		b.Next = "Watch it, or go on with it: kubectl pharos takeover. Or hand it back: kubectl pharos handback"
+		b.Next = "Watch it: kubectl pharos takeover attach. Or hand it back: kubectl pharos handback"
 		return b
 	}
 	if state, err := s.Lifecycle.Lease.Inspect(ctx); err == nil && !(state.Held && state.Holder == d.Holder) {

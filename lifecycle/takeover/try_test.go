@@ -33,7 +33,7 @@ func TestTryWhatIsTakenOver(t *testing.T) {
 			}
 		}
 	}
-	says(s.Config(), "it is taken over from this checkout since 20", "Watch it, or go on with it: kubectl pharos takeover")
+	says(s.Config(), "it is taken over from this checkout since 20", "Watch it: kubectl pharos takeover attach")
 	says(elsewhere, "it is taken over by ann@laptop since 20", "kubectl pharos handback --force --reason TEXT")
 	s.cancel()
 	<-s.ended
