@@ -18,6 +18,8 @@ const (
 	patience = 5 * time.Minute
 	// impatience is how long one may take that never will.
 	impatience = 8 * time.Second
+	// impatienceArgoCD is that through Argo CD, whose operation has to end before it says why.
+	impatienceArgoCD = 30 * time.Second
 )
 
 func (s *story) firstCommit(ctx context.Context, c *chapter) error {
@@ -122,7 +124,11 @@ func (s *story) cannotBecomeHealthy(ctx context.Context, c *chapter) error {
 	if err := s.commit(ctx, "Give stock more room"); err != nil {
 		return err
 	}
-	if err := s.reconcile(ctx, c, impatience); err != nil {
+	timeout := impatience
+	if s.server != "" {
+		timeout = impatienceArgoCD
+	}
+	if err := s.reconcile(ctx, c, timeout); err != nil {
 		return err
 	}
 	var unhealthy *lifecycle.UnhealthyError
